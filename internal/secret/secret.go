@@ -1,0 +1,82 @@
+// Package secret holds values that must never be shown: a string type that redacts itself, and the mask that takes
+// known secrets out of a service's words before a person or a log sees them.
+package secret
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"sort"
+	"strings"
+)
+
+const redacted = "[redacted]"
+
+// Value is a secret. Every way of printing it gives "[redacted]"; Reveal gives the value to the one who must send it.
+type Value struct{ value string }
+
+// New wraps a secret.
+func New(value string) Value { return Value{value: value} }
+
+// Reveal gives the secret itself.
+func (v Value) Reveal() string { return v.value }
+
+// Empty tells whether there is nothing to hide.
+func (v Value) Empty() bool { return v.value == "" }
+
+// String never gives the value.
+func (v Value) String() string { return redacted }
+
+// Format answers every verb with "[redacted]", %x and %#v included.
+func (v Value) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, redacted) }
+
+// MarshalText keeps the value out of JSON and of slog's handlers.
+func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// Masker replaces known secrets in text: each as it is, base64 (standard and URL alphabet, padded or not) and URL-encoded.
+// Secrets shorter than four bytes are not masked: they would blank out ordinary words.
+type Masker struct{ replacer *strings.Replacer }
+
+// NewMasker builds the mask for these secrets. The zero Masker masks nothing.
+func NewMasker(values ...Value) Masker {
+	spellings := map[string]bool{}
+	for _, v := range values {
+		s := v.value
+		if len(s) < 4 {
+			continue
+		}
+		raw := []byte(s)
+		for _, spelling := range []string{
+			s, url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
+			base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
+			base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+		} {
+			spellings[spelling] = true
+		}
+	}
+	ordered := make([]string, 0, len(spellings))
+	for spelling := range spellings {
+		ordered = append(ordered, spelling)
+	}
+	// strings.Replacer takes the first pair that fits, so a longer spelling must come before its own prefix.
+	sort.Slice(ordered, func(i, j int) bool {
+		if len(ordered[i]) != len(ordered[j]) {
+			return len(ordered[i]) > len(ordered[j])
+		}
+		return ordered[i] < ordered[j]
+	})
+	pairs := make([]string, 0, 2*len(ordered))
+	for _, spelling := range ordered {
+		pairs = append(pairs, spelling, redacted)
+	}
+	return Masker{replacer: strings.NewReplacer(pairs...)}
+}
+
+// Mask gives the text without the secrets.
+func (m Masker) Mask(text string) string {
+	if m.replacer == nil {
+		return text
+	}
+	return m.replacer.Replace(text)
+}
