@@ -1,0 +1,50 @@
+package environment
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Names and values that look like a credential, by the rules that the contract's own tools apply. Env and labels end
+// up in image configs that anyone who pulls can read, so both are held to them.
+var (
+	credentialWord  = map[string]bool{"token": true, "secret": true, "password": true, "passwd": true, "pwd": true, "credential": true, "credentials": true}
+	credentialPair  = map[string]bool{"api_key": true, "access_key": true, "private_key": true}
+	nameDelimiter   = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	credentialValue = []struct {
+		kind    string
+		pattern *regexp.Regexp
+	}{
+		{"an AWS access key id", regexp.MustCompile(`\b(AKIA|ASIA)[0-9A-Z]{16}\b`)},
+		{"a GitHub token", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
+		{"an API key", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`)},
+		{"a Slack token", regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{8,}`)},
+		{"a private key in PEM form", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
+		{"a JSON Web Token", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
+		{"a Datalayer secret id", regexp.MustCompile(`\bdlsec_[A-Za-z0-9]+`)},
+	}
+)
+
+// credentialName gives the word in a name that makes it look like a credential's, or "".
+func credentialName(name string) string {
+	words := nameDelimiter.Split(strings.ToLower(name), -1)
+	for i, word := range words {
+		if credentialWord[word] {
+			return word
+		}
+		if i > 0 && credentialPair[words[i-1]+"_"+word] {
+			return words[i-1] + "_" + word
+		}
+	}
+	return ""
+}
+
+// credentialKind says what a value looks like, or "".
+func credentialKind(value string) string {
+	for _, c := range credentialValue {
+		if c.pattern.MatchString(value) {
+			return c.kind
+		}
+	}
+	return ""
+}
