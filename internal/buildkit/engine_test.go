@@ -1,0 +1,107 @@
+package buildkit_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// bench is a daemon, a registry of the test's own, and a publisher that uses both.
+type bench struct {
+	*enginetest.Env
+	registry  *enginetest.Registry
+	daemon    *buildkit.Daemon
+	images    *image.Client
+	publisher *buildkit.Publisher
+	tagged    string
+}
+
+const target = "team/env"
+
+func newBench(t *testing.T, middleware ...func(http.Handler) http.Handler) *bench {
+	t.Helper()
+	env := enginetest.Engine(t)
+	b := &bench{Env: env, registry: enginetest.StartRegistry(t, middleware...), tagged: "v1-0badcafe"}
+	logger := slog.New(slog.DiscardHandler)
+	daemon, err := buildkit.Connect(t.Context(), env.BuildkitAddress, 2, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = daemon.Close() })
+	b.daemon = daemon
+	b.images = image.New(image.Options{Credentials: credential.NewResolver(nil), UserAgent: "test"})
+	b.publisher = &buildkit.Publisher{Registry: b.images, Logger: logger, Now: time.Now,
+		Connect: func(context.Context) (*buildkit.Daemon, error) { return daemon, nil }}
+	return b
+}
+
+// request asks for an image of this lock, which is a file in testdata or, with a line break in it, the text itself.
+func (b *bench) request(t *testing.T, locked string) buildkit.Request {
+	t.Helper()
+	base, err := reference.ParsePinned(b.BaseReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := buildkit.Request{
+		Base: base, Platforms: []string{environment.DefaultPlatform}, Repository: reference.Repository{Host: b.registry.Host, Path: target},
+		Labels: map[string]string{environment.LabelCacheKey: "sha256:test"}, Credentials: credential.NewResolver(nil),
+	}
+	if b.CABundle != "" {
+		if request.Network.CABundle, err = os.ReadFile(b.CABundle); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if locked != "" {
+		request.Lock = parsed(t, locked)
+	}
+	return request
+}
+
+func parsed(t *testing.T, locked string) *lock.Lock {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", locked))
+	if err != nil {
+		text = []byte(locked)
+	}
+	l, err := lock.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (b *bench) publish(ctx context.Context, request buildkit.Request) (*buildkit.Published, error) {
+	return b.publisher.Publish(ctx, request, b.tagged, func(buildkit.Published) {})
+}
+
+// onLine gives a logger that calls then once a step prints the line.
+func onLine(line string, then func()) *slog.Logger {
+	return slog.New(lineHandler{line: line, then: then})
+}
+
+type lineHandler struct {
+	slog.Handler
+	line string
+	then func()
+}
+
+func (h lineHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
+	if record.Message == h.line {
+		h.then()
+	}
+	return nil
+}

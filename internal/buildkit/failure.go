@@ -1,0 +1,197 @@
+package buildkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/moby/buildkit/util/grpcerrors"
+	"google.golang.org/grpc/codes"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+// errPassing marks a push that failed for a reason that may pass.
+var errPassing = errors.New("passing")
+
+// passing is a problem that another attempt may not meet.
+type passing struct{ *problem.Problem }
+
+func (p passing) Is(target error) bool { return target == errPassing }
+func (p passing) Unwrap() error        { return p.Problem }
+
+// buildFailure is all that is known when a solve ended in an error.
+type buildFailure struct {
+	request Request
+	daemon  *Daemon
+	step    *step
+	masker  secret.Masker
+}
+
+var (
+	pushFailed   = regexp.MustCompile(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
+	pullFailed   = regexp.MustCompile(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
+	statusWord   = regexp.MustCompile(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
+	brokenWire   = regexp.MustCompile(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
+	diskFull     = regexp.MustCompile(`no space left on device|disk quota exceeded`)
+	hashMismatch = regexp.MustCompile(`DO NOT MATCH THE HASHES`)
+	mismatched   = regexp.MustCompile(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
+	expectedHash = regexp.MustCompile(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
+	gotHash      = regexp.MustCompile(`Got\s+([0-9a-f]{32,})`)
+	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
+	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
+	noBackend    = regexp.MustCompile(`BackendUnavailable|Cannot import '([\w.]+)'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)`)
+	aptMissing   = regexp.MustCompile(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
+	newProblem   = regexp.MustCompile(`^datalayer: new problem: (.*)$`)
+	notFoundExec = regexp.MustCompile(`executable file not found|exit code: 127`)
+)
+
+// explain turns the error of a solve into one that a person can act on.
+func (f buildFailure) explain(ctx context.Context, err error) error {
+	var own *problem.Problem
+	if errors.As(err, &own) {
+		return own
+	}
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), f.problem("Image build was stopped", err, "Nothing was tagged. What was built stays in the daemon's cache."))
+	}
+	text := err.Error()
+	if diskFull.MatchString(text) || f.step != nil && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
+		return f.problem("BuildKit is out of disk space", err, "Free space on the daemon's machine ("+f.daemon.Address+"): `buildctl prune` empties its cache.")
+	}
+	if f.step != nil {
+		if found := f.stepProblem(err); found != nil {
+			return found
+		}
+	}
+	switch {
+	case pushFailed.MatchString(text):
+		return f.pushProblem(err)
+	case pullFailed.MatchString(text):
+		return f.problem("BuildKit cannot read the base image", err, "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+	case grpcerrors.Code(err) == codes.Unavailable:
+		return f.problem("Connection to BuildKit was lost during the build", err, "Apply again: finished steps are in the daemon's cache.")
+	}
+	return f.problem("Image build failed", err, "")
+}
+
+func (f buildFailure) problem(title string, cause error, advice string) *problem.Problem {
+	p := &problem.Problem{Title: title, Object: "image for " + f.request.Repository.String() + ", from " + f.request.Base.String(), Cause: errors.New(f.masker.Mask(shorten(cause.Error()))), Advice: advice}
+	if f.step != nil {
+		p.Object = fmt.Sprintf("step %q of the %s", f.step.name, p.Object)
+		p.Logs = f.step.tail()
+	}
+	return p
+}
+
+// stepProblem knows what the provider's own steps print when they fail.
+func (f buildFailure) stepProblem(err error) error {
+	log := strings.Join(f.step.lines, "\n")
+	switch {
+	case strings.HasSuffix(f.step.name, stepProbe) && notFoundExec.MatchString(log+err.Error()):
+		return unsuitableBase(f.request, errors.New("it has no python3 on its PATH"))
+	case strings.HasSuffix(f.step.name, stepApt):
+		if match := aptMissing.FindStringSubmatch(log); match != nil {
+			return f.at("apt_packages", f.problem("Debian package not found", errors.New(match[0]), "Check the name and version against the Debian release of the base."))
+		}
+		return f.at("apt_packages", f.problem("Debian packages were not installed", err, ""))
+	case strings.HasSuffix(f.step.name, stepLock):
+		return f.at("lock", f.lockProblem(err, log))
+	case strings.HasPrefix(f.step.name, "post_install["):
+		return f.at("post_install", f.problem("Post-install command failed", err, "It ran as 1000:100 in /home/datalayer/content, cut off from the network."))
+	}
+	return nil
+}
+
+func (f buildFailure) at(attribute string, p *problem.Problem) *problem.Problem {
+	p.Path = []any{attribute}
+	return p
+}
+
+func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
+	var incomplete []string
+	for _, line := range f.step.lines {
+		if match := newProblem.FindStringSubmatch(line); match != nil {
+			incomplete = append(incomplete, match[1])
+		}
+	}
+	if len(incomplete) > 0 {
+		return f.problem("Locked packages do not fit together", errors.New(strings.Join(incomplete, "\n")),
+			"`pip check` found this after the installation and not before. Resolve the lock again with all its dependencies (`uv pip compile --generate-hashes`).")
+	}
+	if hashMismatch.MatchString(log) {
+		return f.problem("Hash mismatch in the locked packages", errors.New(describeMismatch(f.step.lines)),
+			"The index serves other bytes than the lock was made from. Nothing was installed. Resolve the lock again, and find out why the file changed before you trust it.")
+	}
+	if match := noSuchDist.FindStringSubmatch(log); match != nil {
+		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."
+		cause := match[0]
+		if other := otherPython.FindStringSubmatch(log); other != nil {
+			cause += "\nOther Pythons only: " + other[1]
+		}
+		return f.problem("Locked package has no file for this Python", errors.New(cause), advice)
+	}
+	if noBackend.MatchString(log) {
+		return f.problem("Locked package needs a build backend", err,
+			"It comes as source only, and its backend would have to be fetched without a hash. Lock a version that has a wheel, or use a base that holds the backend.")
+	}
+	return f.problem("Locked packages were not installed", err, "")
+}
+
+// describeMismatch gathers pip's report: package, expected hashes, and the one it got.
+func describeMismatch(lines []string) string {
+	var out []string
+	for _, line := range lines {
+		if match := mismatched.FindStringSubmatch(line); match != nil {
+			out = append(out, match[1]+" from "+match[2])
+		} else if match := expectedHash.FindStringSubmatch(line); match != nil {
+			if match[3] != "" {
+				out = append(out, "  or       "+match[3])
+			} else {
+				out = append(out, "  expected "+match[1]+" "+match[2])
+			}
+		} else if match := gotHash.FindStringSubmatch(line); match != nil {
+			out = append(out, "  got      "+match[1])
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func (f buildFailure) pushProblem(err error) error {
+	text := err.Error()
+	p := f.problem("Image was built but not pushed", err, "The build is in the daemon's cache; apply again once the registry takes it.")
+	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
+	status := statusWord.FindString(text)
+	switch {
+	case strings.Contains(status, "401"), strings.Contains(status, "403"), strings.Contains(text, "insufficient_scope"):
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
+	case brokenWire.MatchString(text):
+		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
+			p.Advice += " A registry that closes the connection without a word may not have the repository."
+		}
+		return passing{p}
+	}
+	return p
+}
+
+func unsuitableBase(request Request, cause error) *problem.Problem {
+	return &problem.Problem{Title: "Base image does not fit", Path: []any{"base"}, Object: request.Base.String(), Cause: cause,
+		Advice: "A base satisfies sandbox-contract/v1: Debian with CPython, python3 and pip on the PATH, user datalayer (1000:100)."}
+}
+
+func pythonMismatch(request Request, found string) *problem.Problem {
+	return &problem.Problem{Title: "Base image has another Python", Path: []any{"python_version"}, Object: request.Base.String(),
+		Cause:  fmt.Errorf("python_version is %s, and the base has %s", request.Python, found),
+		Advice: "Change one of the two, and resolve the lock for the Python of the base."}
+}
+
+// shorten drops the layers that BuildKit's client puts around the words that matter.
+func shorten(text string) string {
+	for _, wrapping := range []string{"failed to solve: ", "failed to run Build function: ", "rpc error: code = Unknown desc = "} {
+		text = strings.TrimPrefix(text, wrapping)
+	}
+	return text
+}

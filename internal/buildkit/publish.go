@@ -1,0 +1,147 @@
+package buildkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// Publisher makes an image and puts it into its registry, from the first check to the last look.
+type Publisher struct {
+	// Registry reads and writes the registries; it is given the credentials of the request.
+	Registry *image.Client
+	// Connect gives the daemon; it is called after the registries were found willing.
+	Connect func(ctx context.Context) (*Daemon, error)
+	Logger  *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Published is an image that can be launched.
+type Published struct {
+	Result
+	// Image is what the registry says of it.
+	Image *image.Image
+	// BuiltAt is when the build ended; BuildDuration is how long build and push took.
+	BuiltAt       time.Time
+	BuildDuration time.Duration
+}
+
+// phase is what Publish is at, for the error that a deadline or a cancel ends in.
+type phase struct {
+	name, object string
+	began        time.Time
+}
+
+// Publish checks the target and the base, builds, pushes by digest, puts the tag and looks at the result. pushed is
+// called as soon as the registry holds the digest: from then on there is something to clean up.
+func (p *Publisher) Publish(ctx context.Context, request Request, tag string, pushed func(Published)) (*Published, error) {
+	at := &phase{began: p.Now()}
+	published, err := p.publish(ctx, request, tag, pushed, at)
+	if err != nil && ctx.Err() != nil {
+		return published, at.ended(ctx, err, p.Now())
+	}
+	return published, err
+}
+
+func (p *Publisher) publish(ctx context.Context, request Request, tag string, pushed func(Published), at *phase) (*Published, error) {
+	at.enter("checking the push permission", request.Repository.String())
+	if err := p.Registry.ProbePush(ctx, request.Repository); err != nil {
+		return nil, err
+	}
+	at.enter("reading the base image", request.Base.String())
+	base, err := p.Registry.Inspect(ctx, request.Base)
+	if err != nil {
+		return nil, baseProblem(request, err)
+	}
+	if err := checkPlatforms(request, base); err != nil {
+		return nil, err
+	}
+	at.enter("reaching the BuildKit daemon", "")
+	daemon, err := p.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := daemon.CanRun(request.Platforms); err != nil {
+		return nil, err
+	}
+	at.enter("building and pushing", request.Repository.String())
+	began := p.Now()
+	result, err := daemon.Build(ctx, request, base)
+	if err != nil {
+		return nil, err
+	}
+	published := &Published{Result: *result, BuiltAt: p.Now().UTC().Truncate(time.Second), BuildDuration: p.Now().Sub(began)}
+	pushed(*published)
+	p.Logger.InfoContext(ctx, "image was pushed", "digest", result.Digest, "repository", request.Repository.String())
+
+	at.enter("putting the tag "+tag, request.Repository.WithDigest(result.Digest).String())
+	if err := p.Registry.Tag(ctx, request.Repository, result.Digest, tag); err != nil {
+		return nil, err
+	}
+	at.enter("reading the pushed image", request.Repository.WithDigest(result.Digest).String())
+	if published.Image, err = p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest)); err != nil {
+		return nil, err
+	}
+	return published, nil
+}
+
+func (a *phase) enter(name, object string) { a.name, a.object = name, object }
+
+func (a *phase) ended(ctx context.Context, err error, now time.Time) error {
+	p := &problem.Problem{Title: "Image build was cancelled", Object: strings.TrimSpace("while " + a.name + " " + a.object), Cause: ctx.Err(),
+		Advice: "Finished steps are in the daemon's cache, so another apply goes on from there."}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		p.Title = "Image build took longer than its timeout"
+		p.Advice = "Raise timeouts.create. " + p.Advice
+	}
+	var inner *problem.Problem
+	if errors.As(err, &inner) {
+		p.Logs = inner.Logs
+	}
+	p.Object += fmt.Sprintf(", after %s", now.Sub(a.began).Round(time.Second))
+	return p
+}
+
+func baseProblem(request Request, err error) error {
+	p := &problem.Problem{Title: "Base image cannot be read", Path: []any{"base"}, Object: request.Base.String(), Cause: err,
+		Advice: "Check the reference and the credentials for its host (base_registry, then provider registries, then the Docker configuration)."}
+	if image.NotFound(err) {
+		p.Title = "Base image does not exist"
+		p.Advice = "The registry has no such repository or digest. Find the digest of a tag with `docker buildx imagetools inspect` or `crane digest`."
+	}
+	var inner *problem.Problem
+	if errors.As(err, &inner) {
+		p.Cause = inner.Cause
+	}
+	return p
+}
+
+func checkPlatforms(request Request, base *image.Image) error {
+	for _, wanted := range request.Platforms {
+		if _, ok := base.Configs[wanted]; ok {
+			continue
+		}
+		var has []string
+		for name := range base.Configs {
+			has = append(has, name)
+		}
+		slices.Sort(has)
+		return &problem.Problem{Title: "Base image lacks the platform", Path: []any{"platforms"}, Object: fmt.Sprintf("%s is for %s, not %s", request.Base, strings.Join(has, ", "), wanted),
+			Advice: "Take a base that has it, or remove it from platforms."}
+	}
+	return nil
+}
+
+// Reference is what a sandbox is launched from.
+func (p *Published) Reference(repository reference.Repository) reference.Reference {
+	return repository.WithDigest(p.Digest)
+}

@@ -1,0 +1,221 @@
+package buildkit
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/containerd/platforms"
+	"github.com/moby/buildkit/client/llb"
+	"github.com/moby/buildkit/solver/pb"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+)
+
+//go:embed steps/probe.py
+var probeProgram string
+
+//go:embed steps/install.py
+var installProgram string
+
+//go:embed steps/apt.sh
+var aptProgram string
+
+// epoch is the time that every file and image of ours carries. A fixed time is what makes equal content equal bytes;
+// 1980 is the first that a zip archive can hold.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Where the steps find their programs and leave their reports; both are mounts that no layer keeps.
+const (
+	programFolder = "/run/datalayer"
+	reportFolder  = "/run/datalayer-report"
+	reportFile    = "report.json"
+)
+
+// Names of the steps, as logs and errors give them.
+const (
+	stepProbe   = "look at the base's Python"
+	stepApt     = "install the Debian packages"
+	stepLock    = "install the locked packages"
+	stepWorkDir = "make sure of the working directory"
+)
+
+// recipe turns a request into the graph for one platform. It is pure: equal requests give equal graphs.
+type recipe struct {
+	request    Request
+	platform   string
+	baseConfig []byte
+	// python is the base's "major.minor", once the probe has told it.
+	python string
+}
+
+// base is the base with its own environment, as root, which is how the package steps run.
+func (r recipe) base() (llb.State, error) {
+	p, err := platforms.Parse(r.platform)
+	if err != nil {
+		return llb.State{}, err
+	}
+	name := r.request.Base.String()
+	state, err := llb.Image(name, llb.Platform(p), llb.WithCustomName("base "+name)).WithImageConfig(r.baseConfig)
+	if err != nil {
+		return llb.State{}, fmt.Errorf("config of %s: %w", name, err)
+	}
+	return state.Platform(p).Dir("/").User("0:0"), nil
+}
+
+// probe gives the state whose root holds the probe's report.
+func (r recipe) probe() (llb.State, error) {
+	state, err := r.base()
+	if err != nil {
+		return llb.State{}, err
+	}
+	return state.Run(
+		llb.Args([]string{"python3", "-I", programFolder + "/probe.py", reportFolder + "/" + reportFile}),
+		programs(map[string]string{"probe.py": probeProgram}), llb.Network(pb.NetMode_NONE), llb.WithCustomName(stepProbe),
+	).AddMount(reportFolder, llb.Scratch()), nil
+}
+
+// image gives the state of the image and, when a lock is installed, the one whose root holds the install report.
+func (r recipe) image() (root llb.State, report *llb.State, err error) {
+	state, err := r.base()
+	if err != nil {
+		return llb.State{}, nil, err
+	}
+	spec := r.request.Spec.Normalize()
+	if len(spec.AptPackages) > 0 {
+		state = state.Run(append(r.networked(),
+			llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, spec.AptPackages...)),
+			programs(map[string]string{"apt.sh": aptProgram}), llb.WithCustomName(stepApt))...).Root()
+	}
+	if r.request.Lock != nil {
+		step := state.Run(append(r.networked(),
+			llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
+			programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
+			// With it pip writes byte-code that is checked by hash: with times the copy in the image would be stale.
+			llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.WithCustomName(stepLock))...)
+		written := step.AddMount(reportFolder, llb.Scratch())
+		state, report = step.Root(), &written
+	}
+	state = state.File(llb.Mkdir(environment.WorkDir, 0o755, llb.WithParents(true), owner, created), llb.WithCustomName(stepWorkDir))
+	state, err = writeFiles(state, spec.Files)
+	if err != nil {
+		return llb.State{}, nil, err
+	}
+	return r.postInstall(state, spec), report, nil
+}
+
+func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
+	for i, command := range spec.PostInstall {
+		options := []llb.RunOption{
+			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
+			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.Network(pb.NetMode_NONE),
+			llb.WithCustomName(fmt.Sprintf("post_install[%d]", i)),
+		}
+		for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+			options = append(options, llb.AddEnv(name, spec.Env[name]))
+		}
+		state = state.Run(options...).Root()
+	}
+	return state
+}
+
+var (
+	owner   = llb.WithUIDGID(environment.UID, environment.GID)
+	created = llb.WithCreatedTime(epoch)
+)
+
+func writeFiles(state llb.State, files []environment.File) (llb.State, error) {
+	for _, f := range files {
+		mode, err := strconv.ParseUint(f.Mode, 8, 32)
+		if err != nil {
+			return llb.State{}, fmt.Errorf("mode of %s: %w", f.Path, err)
+		}
+		action := llb.Mkdir(path.Dir(f.Path), 0o755, llb.WithParents(true), owner, created).
+			Mkfile(f.Path, os.FileMode(mode), f.Content, owner, created)
+		state = state.File(action, llb.WithCustomName("write "+f.Path))
+	}
+	return state, nil
+}
+
+// networked are the options of a step that reaches a package index.
+func (r recipe) networked() []llb.RunOption {
+	network := r.request.Network
+	options := []llb.RunOption{llb.WithProxy(llb.ProxyEnv{HTTPProxy: network.HTTPProxy, HTTPSProxy: network.HTTPSProxy, NoProxy: network.NoProxy})}
+	if len(network.CABundle) > 0 {
+		options = append(options, llb.AddSecret("/run/secrets/"+caSecret, llb.SecretID(caSecret), llb.SecretFileOpt(0, 0, 0o400)))
+	}
+	return options
+}
+
+func programs(files map[string]string) llb.RunOption {
+	folder := llb.Scratch()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		folder = folder.File(llb.Mkfile("/"+name, 0o444, []byte(files[name]), created), llb.WithCustomName("bring "+name))
+	}
+	return llb.AddMount(programFolder, folder, llb.Readonly)
+}
+
+// imageConfig is the base's config with the environment's own settings on top. It works on the JSON as it is, so that
+// fields this program does not know stay.
+func (r recipe) imageConfig() ([]byte, error) {
+	var document map[string]json.RawMessage
+	if err := json.Unmarshal(r.baseConfig, &document); err != nil {
+		return nil, fmt.Errorf("config of %s: %w", r.request.Base, err)
+	}
+	config := map[string]any{}
+	if raw, ok := document["config"]; ok && string(raw) != "null" {
+		if err := json.Unmarshal(raw, &config); err != nil {
+			return nil, fmt.Errorf("config of %s: %w", r.request.Base, err)
+		}
+	}
+	labels := map[string]any{}
+	if existing, ok := config["Labels"].(map[string]any); ok {
+		labels = existing
+	}
+	for name, value := range r.request.Labels {
+		labels[name] = value
+	}
+	labels[environment.LabelPython] = r.python
+	config["Labels"] = labels
+	config["Env"] = mergeEnv(config["Env"], r.request.Spec.Env)
+	config["User"] = fmt.Sprintf("%d:%d", environment.UID, environment.GID)
+	config["WorkingDir"] = environment.WorkDir
+	encoded, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	document["config"] = encoded
+	return json.Marshal(document)
+}
+
+// mergeEnv replaces variables of the base in their place and appends new ones by name.
+func mergeEnv(base any, own map[string]string) []string {
+	merged := []string{}
+	replaced := map[string]bool{}
+	entries, _ := base.([]any)
+	for _, entry := range entries {
+		text, ok := entry.(string)
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(text, "=")
+		if value, ours := own[name]; ours {
+			text = name + "=" + value
+			replaced[name] = true
+		}
+		merged = append(merged, text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if !replaced[name] {
+			merged = append(merged, name+"="+own[name])
+		}
+	}
+	return merged
+}

@@ -1,0 +1,49 @@
+package buildkit
+
+import (
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+// Request is one image to build and push.
+type Request struct {
+	// Base is pinned by digest and has at least these Platforms.
+	Base      reference.Reference
+	Platforms []string
+	// Spec is valid. Lock is nil when nothing is to be installed.
+	Spec environment.Spec
+	Lock *lock.Lock
+	// Python is the "major.minor" that the base must have; empty takes what it has.
+	Python string
+	// Labels are put on the image beside the base's own.
+	Labels map[string]string
+	// Repository takes the image, by digest; no tag is put.
+	Repository reference.Repository
+	// Credentials are asked for each host while the daemon pulls and pushes.
+	Credentials image.Credentials
+	// Secrets are masked in logs and errors.
+	Secrets []secret.Value
+	// Network is what the steps need to reach package indexes.
+	Network Network
+}
+
+// Network is what stands between a step and the package indexes.
+type Network struct {
+	// CABundle holds PEM certificates that the package steps trust beside none other; it is mounted as a secret, never written to the image.
+	CABundle []byte
+	// HTTPProxy, HTTPSProxy and NoProxy reach the steps that use the network, and no layer.
+	HTTPProxy, HTTPSProxy, NoProxy string
+}
+
+// Result is what a build made.
+type Result struct {
+	// Digest is what was pushed: a manifest for one platform, an index for several.
+	Digest string
+	// Python is the base's "major.minor".
+	Python string
+	// Packages are name → version as installed from the lock, equal on all platforms.
+	Packages map[string]string
+}

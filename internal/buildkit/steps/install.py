@@ -1,0 +1,118 @@
+"""Installs a hash-locked set into the system site-packages. Runs as root in the base, standard library only.
+
+usage: install.py REQUIREMENTS REPORT   (REQUIREMENTS is in the canonical form: one requirement with its hashes a line)
+
+REPORT gets {"installed": {name: version}}. Lines for the builder start with "datalayer: ".
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from importlib import metadata
+
+
+def normalize(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def step_environment():
+    # What the base or the daemon says about pip must not change what a lock installs.
+    return {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "UV_"))}
+
+
+def pip(*arguments, capture=False):
+    command = [sys.executable, "-I", "-X", "utf8", "-m", "pip", *arguments]
+    return subprocess.run(
+        command, env=step_environment(), text=True, errors="replace",
+        stdout=subprocess.PIPE if capture else None, stderr=subprocess.STDOUT if capture else None,
+    )
+
+
+def problems():
+    """The lines of `pip check`: an empty set when all is well."""
+    result = pip("check", "--disable-pip-version-check", capture=True)
+    if result.returncode == 0:
+        return set()
+    return {line.strip() for line in result.stdout.splitlines() if line.strip() and not line.startswith("WARNING")}
+
+
+def externally_managed():
+    return os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
+
+
+def distributions():
+    found = {}
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name:
+            # The first on sys.path is the one that is imported.
+            found.setdefault(normalize(name), distribution)
+    return found
+
+
+def main():
+    requirements_path, report_path = sys.argv[1:]
+    with open(requirements_path, encoding="utf-8") as file:
+        lines = [line for line in file.read().splitlines() if line]
+    names = {line: normalize(re.match(r"[A-Za-z0-9._-]+", line).group()) for line in lines}
+
+    installed = distributions()
+    # pip cannot uninstall what dpkg installed, since it has no RECORD: install beside it, in front on sys.path.
+    apt_owned = {name for name in names.values() if name in installed and installed[name].read_text("RECORD") is None}
+    before = problems()
+
+    common = [
+        "install", "--require-hashes", "--no-deps", "--no-build-isolation", "--root-user-action=ignore", "--no-input",
+        "--no-cache-dir", "--disable-pip-version-check", "--progress-bar=off",
+    ]
+    if externally_managed():
+        common.append("--break-system-packages")
+    if os.path.exists("/run/secrets/datalayer-ca-bundle"):
+        common.append("--cert=/run/secrets/datalayer-ca-bundle")
+    for extra, chosen in (
+        ([], [line for line in lines if names[line] not in apt_owned]),
+        (["--ignore-installed"], [line for line in lines if names[line] in apt_owned]),
+    ):
+        if not chosen:
+            continue
+        part = os.path.join(os.path.dirname(report_path), "requirements.txt")
+        with open(part, "w", encoding="utf-8") as file:
+            file.write("\n".join(chosen) + "\n")
+        code = pip(*common, *extra, "-r", part).returncode
+        os.remove(part)
+        if code:
+            print(f"datalayer: pip install ended with status {code}", file=sys.stderr)
+            return 1
+
+    new = sorted(problems() - before)
+    for line in new:
+        print(f"datalayer: new problem: {line}", file=sys.stderr)
+    if new:
+        return 2
+
+    importable = subprocess.run(
+        [sys.executable, "-I", "-c", LIST], env=step_environment(), text=True, stdout=subprocess.PIPE, check=True
+    ).stdout
+    found = json.loads(importable)
+    with open(report_path, "w", encoding="utf-8") as report:
+        json.dump({"installed": {name: found[name] for name in names.values() if name in found}}, report)
+    return 0
+
+
+# Asked of a new interpreter: this one has cached what site-packages held before.
+LIST = """
+import json, re
+from importlib import metadata
+found = {}
+for d in metadata.distributions():
+    name = d.metadata["Name"]
+    if name:
+        found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), d.version)
+print(json.dumps(found))
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+package provider
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+// The arguments and outputs that every artifact has, whichever service keeps it.
+
+const (
+	policyDelete = "delete"
+	policyRetain = "retain"
+)
+
+// artifactArguments are the arguments of the schema that all artifacts share.
+type artifactArguments struct {
+	Base           types.String   `tfsdk:"base"`
+	Lock           types.String   `tfsdk:"lock"`
+	PythonVersion  types.String   `tfsdk:"python_version"`
+	BasePackages   types.Map      `tfsdk:"base_packages"`
+	Env            types.Map      `tfsdk:"env"`
+	Files          types.List     `tfsdk:"files"`
+	AptPackages    types.List     `tfsdk:"apt_packages"`
+	PostInstall    types.List     `tfsdk:"post_install"`
+	BaseRegistry   types.Object   `tfsdk:"base_registry"`
+	RebuildTrigger types.Map      `tfsdk:"rebuild_trigger"`
+	DeletionPolicy types.String   `tfsdk:"deletion_policy"`
+	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+}
+
+// artifactOutputs are the outputs of the schema that all artifacts share.
+type artifactOutputs struct {
+	Reference           types.String `tfsdk:"reference"`
+	Artifact            types.Object `tfsdk:"artifact"`
+	CacheKey            types.String `tfsdk:"cache_key"`
+	SpecDigest          types.String `tfsdk:"spec_digest"`
+	LockDigest          types.String `tfsdk:"lock_digest"`
+	Packages            types.Map    `tfsdk:"packages"`
+	CredentialExpiresAt types.String `tfsdk:"credential_expires_at"`
+	Retained            types.List   `tfsdk:"retained"`
+}
+
+var (
+	artifactType = map[string]attr.Type{
+		"variant": types.StringType, "reference": types.StringType, "contract": types.StringType, "cache_key": types.StringType,
+		"python_version": types.StringType, "packages": types.MapType{ElemType: types.StringType}, "env": types.MapType{ElemType: types.StringType},
+	}
+	retainedType = types.ObjectType{AttrTypes: map[string]attr.Type{
+		"what": types.StringType, "where": types.StringType, "id": types.StringType, "removable_by": types.StringType,
+	}}
+)
+
+// artifactAttributes merges the shared arguments and outputs with a variant's own attributes.
+func artifactAttributes(ctx context.Context, own map[string]schema.Attribute) map[string]schema.Attribute {
+	attributes := map[string]schema.Attribute{}
+	maps.Copy(attributes, sharedArguments(ctx))
+	maps.Copy(attributes, sharedOutputs())
+	maps.Copy(attributes, own)
+	return attributes
+}
+
+func sharedArguments(ctx context.Context) map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"base": schema.StringAttribute{Required: true, Validators: []validator.String{pinnedReference()},
+			MarkdownDescription: "The base image, pinned by digest: `host/path@sha256:…` (a tag before the `@` is allowed and ignored). It satisfies `sandbox-contract/v1`. Another digest replaces the artifact; another repository with the same digest does not."},
+		"lock": schema.StringAttribute{Optional: true, Validators: []validator.String{hashLocked()},
+			MarkdownDescription: "A hash-locked requirements file, as `uv pip compile --generate-hashes` or `pip-compile --generate-hashes` write it. It is installed as root into the system site-packages, without dependencies that it does not name. Comments, order and line ends have no meaning. Without it nothing is installed and `packages` is `{}`; an empty string is an error."},
+		"python_version": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{matches(`^3\.\d+$`, `"major.minor", such as "3.13"`)},
+			MarkdownDescription: "The Python of the base, as `major.minor`. Set it so that markers in the lock can be evaluated at plan; the build fails if the base has another. Default: what the base has. It is not part of the cache key."},
+		"base_packages": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Packages that the base has, name to version. With it the plan refuses a lock that would replace the kernel stack (`ipykernel`, `jupyter-client`, `jupyter-server`) by another version. It is not part of the cache key."},
+		"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential by its name or value: the artifact is readable by all who can pull it."},
+		"files": schema.ListNestedAttribute{Optional: true,
+			MarkdownDescription: "Files written after the packages are installed, owned by 1000:100. At most 32, 1 MiB each, 8 MiB together. Missing folders are made with the same owner and mode 0755. The order has no meaning.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"path":           schema.StringAttribute{Required: true, MarkdownDescription: "Absolute, clean path below `/home/datalayer/`, `/opt/` or `/srv/`, not in `/opt/datalayer`."},
+				"content":        schema.StringAttribute{Optional: true, MarkdownDescription: "The content as text. Exactly one of `content` and `content_base64` is set."},
+				"content_base64": schema.StringAttribute{Optional: true, MarkdownDescription: "The content in base64, for bytes that are not text."},
+				"mode":           schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("0644"), MarkdownDescription: "Permission bits, three octal digits with an optional leading zero. Default: `0644`."},
+			}}},
+		"apt_packages": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`. The order has no meaning. An archive moves: without versions two builds can differ."},
+		"post_install": schema.ListNestedAttribute{Optional: true,
+			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"command": schema.StringAttribute{Required: true, MarkdownDescription: "Given to `/bin/sh -c`; it may span lines."},
+				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command. Default: cut off. `true` is not supported in this release."},
+			}}},
+		"base_registry": registryAttribute("The login for the host of `base`."),
+		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
+			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
+		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{stringvalidator.OneOf(policyDelete, policyRetain)},
+			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it."},
+		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),
+	}
+}
+
+// registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
+func registryAttribute(purpose string) schema.Attribute {
+	return schema.SingleNestedAttribute{Optional: true,
+		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
+		Attributes: map[string]schema.Attribute{
+			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+		}}
+}
+
+func sharedOutputs() map[string]schema.Attribute {
+	text := func(description string) schema.Attribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	return map[string]schema.Attribute{
+		"reference": text("What a sandbox is launched from. It never moves."),
+		"artifact": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "All that a launcher needs to know of the artifact, in one object.",
+			Attributes: map[string]schema.Attribute{
+				"variant":        text("The service that keeps it."),
+				"reference":      text("As `reference`."),
+				"contract":       text("The contract that it satisfies."),
+				"cache_key":      text("As `cache_key`."),
+				"python_version": text("As `python_version`."),
+				"packages":       schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "As `packages`."},
+				"env":            schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Variables that a launcher must pass at create, because the service keeps none in the artifact; else `{}`."},
+			}},
+		"cache_key":             text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, and the variant's own content arguments. Another key replaces the artifact."),
+		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`; equal on all variants."),
+		"lock_digest":           text("Digest of the lock's canonical form; null without a lock."),
+		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version."},
+		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339); null where none with an end was."),
+		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What could not be removed, and who can.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"what":         text("The kind of object."),
+				"where":        text("The service or repository that holds it."),
+				"id":           text("Its id there."),
+				"removable_by": text("Who can remove it, and how."),
+			}}},
+	}
+}

@@ -1,0 +1,157 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+// request turns a plan, in which all arguments are known by now, into what the builder takes.
+func (m environmentModel) request(ctx context.Context, diagnostics *diag.Diagnostics) buildkit.Request {
+	request := buildkit.Request{Platforms: texts(m.Platforms)}
+	fail := func(err error) { appendProblems(diagnostics, err, "Environment cannot be built as planned") }
+	var err error
+	if request.Base, err = reference.ParsePinned(m.Base.ValueString()); err != nil {
+		fail(err)
+	}
+	if request.Repository, err = reference.ParseRepository(m.Repository.ValueString()); err != nil {
+		fail(err)
+	}
+	if !m.Lock.IsNull() {
+		if request.Lock, err = lock.Parse(m.Lock.ValueString()); err != nil {
+			fail(err)
+		}
+	}
+	if !m.PythonVersion.IsUnknown() {
+		request.Python = m.PythonVersion.ValueString()
+	}
+	spec, _, found := m.spec(ctx)
+	diagnostics.Append(found...)
+	request.Spec = spec
+	request.Labels = stringMap(m.Labels)
+	request.Labels[environment.LabelContract] = environment.Contract
+	request.Labels[environment.LabelCacheKey] = m.CacheKey.ValueString()
+	return request
+}
+
+// resourceLogins are the credentials that the configuration brings for the hosts of base and repository. They are read
+// from the configuration alone: write-only values are in no plan, and must get into no model.
+func resourceLogins(ctx context.Context, config tfsdk.Config, m environmentModel, diagnostics *diag.Diagnostics) []login {
+	var logins []login
+	for _, source := range []struct{ attribute, address string }{{"base_registry", m.Base.ValueString()}, {"registry", m.Repository.ValueString()}} {
+		var block types.Object
+		if diagnostics.Append(config.GetAttribute(ctx, path.Root(source.attribute), &block)...); block.IsNull() || block.IsUnknown() {
+			continue
+		}
+		username, _ := block.Attributes()["username"].(types.String)
+		password, _ := block.Attributes()["password_wo"].(types.String)
+		parsed, err := reference.Parse(source.address)
+		if err != nil {
+			appendProblems(diagnostics, err, "Registry host cannot be read")
+			continue
+		}
+		if password.ValueString() == "" {
+			diagnostics.AddAttributeError(path.Root(source.attribute).AtName("password_wo"), "Empty registry password", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration for %s.", source.attribute, source.attribute, parsed.Host))
+			continue
+		}
+		logins = append(logins, login{parsed.Host, image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString())}})
+	}
+	return logins
+}
+
+// pushed is the state from the moment that the registry holds the digest: enough to delete it, the rest null.
+func (m environmentModel) pushed(_ context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
+	m.Digest = types.StringValue(p.Digest)
+	m.Reference = types.StringValue(p.Reference(repository).String())
+	m.Tag = types.StringValue(tag)
+	m.Packages = stringMapValue(p.Packages)
+	if m.PythonVersion.IsUnknown() {
+		m.PythonVersion = types.StringValue(p.Python)
+	}
+	m.BuiltAt = types.StringValue(p.BuiltAt.Format(time.RFC3339))
+	m.BuildDurationSeconds = types.Float64Value(math.Round(p.BuildDuration.Seconds()*10) / 10)
+	m.Artifact = m.artifact()
+	return m.settled()
+}
+
+// published is the whole state.
+func (m environmentModel) published(ctx context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
+	m.Manifests = stringMapValue(p.Image.Manifests)
+	m.SizeBytes = types.Int64Value(p.Image.SizeBytes)
+	m.MediaType = types.StringValue(p.Image.MediaType)
+	return m.pushed(ctx, repository, p, tag)
+}
+
+// artifact is the object that launchers take.
+func (m environmentModel) artifact() types.Object {
+	return types.ObjectValueMust(artifactType, map[string]attr.Value{
+		"variant": types.StringValue(environment.VariantDatalayer), "reference": m.Reference, "contract": types.StringValue(environment.Contract),
+		"cache_key": m.CacheKey, "python_version": m.PythonVersion, "packages": m.Packages, "env": stringMapValue(nil),
+	})
+}
+
+// settled makes null what is still unknown: a state with unknowns in it is refused as a whole.
+func (m environmentModel) settled() environmentModel {
+	for _, text := range []*types.String{&m.PythonVersion, &m.Reference, &m.CacheKey, &m.SpecDigest, &m.LockDigest, &m.CredentialExpiresAt, &m.Digest, &m.Tag, &m.MediaType, &m.BuiltAt} {
+		if text.IsUnknown() {
+			*text = types.StringNull()
+		}
+	}
+	for _, m := range []*types.Map{&m.Packages, &m.Manifests} {
+		if m.IsUnknown() {
+			*m = types.MapNull(types.StringType)
+		}
+	}
+	if m.SizeBytes.IsUnknown() {
+		m.SizeBytes = types.Int64Null()
+	}
+	if m.BuildDurationSeconds.IsUnknown() {
+		m.BuildDurationSeconds = types.Float64Null()
+	}
+	if m.Artifact.IsUnknown() {
+		m.Artifact = types.ObjectNull(artifactType)
+	}
+	if m.Retained.IsUnknown() {
+		m.Retained = noneRetained()
+	}
+	return m
+}
+
+// keepsState adds to a refresh's error that state is as it was, and the way round it.
+func keepsState(err error) error {
+	const advice = "State is kept as it was. `-refresh=false` plans without asking the registry."
+	var one *problem.Problem
+	if !errors.As(err, &one) {
+		return &problem.Problem{Title: "Environment could not be refreshed", Cause: err, Advice: advice}
+	}
+	said := *one
+	if said.Advice != "" {
+		said.Advice += " "
+	}
+	said.Advice += advice
+	return &said
+}
+
+func movedTag(state environmentModel, presence image.Presence) string {
+	now := "is gone"
+	if presence.TagDigest != "" {
+		now = "now points to " + presence.TagDigest
+	}
+	return fmt.Sprintf("The tag %s of %s %s. The image itself is there under its digest, so nothing that launches it changes; destroy leaves a tag that points elsewhere alone.", state.Tag.ValueString(), state.Reference.ValueString(), now)
+}

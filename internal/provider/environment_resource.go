@@ -1,0 +1,235 @@
+package provider
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// Default timeouts of an environment.
+const (
+	createTimeout = time.Hour
+	readTimeout   = 2 * time.Minute
+	updateTimeout = 5 * time.Minute
+	deleteTimeout = 10 * time.Minute
+)
+
+var (
+	_ resource.ResourceWithConfigure      = &environmentResource{}
+	_ resource.ResourceWithValidateConfig = &environmentResource{}
+	_ resource.ResourceWithModifyPlan     = &environmentResource{}
+	_ resource.ResourceWithImportState    = &environmentResource{}
+)
+
+func newEnvironmentResource() resource.Resource { return &environmentResource{} }
+
+type environmentResource struct{ services *services }
+
+func (r *environmentResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_environment"
+}
+
+func (r *environmentResource) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	if s, ok := req.ProviderData.(*services); ok {
+		r.services = s
+	}
+}
+
+func (r *environmentResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan environmentModel
+	if resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...); resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := within(ctx, plan.Timeouts.Create, createTimeout, &resp.Diagnostics)
+	defer cancel()
+	logins := resourceLogins(ctx, req.Config, plan, &resp.Diagnostics)
+	request := plan.request(ctx, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	network, err := buildNetwork()
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Build network cannot be set up")
+		return
+	}
+	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
+	tag := imageTag(plan.Version.ValueString(), newNonce())
+	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
+		// From here on the registry holds something of ours: whatever comes next, state must know it.
+		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(ctx, request.Repository, pushed, tag))...)
+	})
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Environment could not be created")
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.published(ctx, request.Repository, *published, tag))...)
+}
+
+func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var state environmentModel
+	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() || state.Digest.IsNull() {
+		return
+	}
+	ctx, cancel := within(ctx, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
+	defer cancel()
+	if r.services.registriesUnknown {
+		resp.Diagnostics.AddWarning("Environment was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
+		return
+	}
+	repository, err := reference.ParseRepository(state.Repository.ValueString())
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Repository in state cannot be read")
+		return
+	}
+	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
+	if err != nil {
+		appendProblems(&resp.Diagnostics, keepsState(err), "Environment could not be refreshed")
+		return
+	}
+	switch presence.State {
+	case image.Gone:
+		resp.State.RemoveResource(ctx)
+	case image.PresentMoved:
+		resp.Diagnostics.AddWarning("Tag of the environment moved", movedTag(state, presence))
+	case image.Present:
+	}
+}
+
+func (r *environmentResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var plan, state environmentModel
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := within(ctx, plan.Timeouts.Update, updateTimeout, &resp.Diagnostics)
+	defer cancel()
+	if plan.Tag.IsUnknown() {
+		plan.Tag = types.StringValue(imageTag(plan.Version.ValueString(), newNonce()))
+	}
+	if plan.Retained.IsUnknown() {
+		plan.Retained = state.Retained
+	}
+	if !plan.Tag.Equal(state.Tag) {
+		r.retag(ctx, resourceLogins(ctx, req.Config, plan, &resp.Diagnostics), state, &plan, &resp.Diagnostics)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.settled())...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
+}
+
+// retag moves the tag to the new version. A registry that cannot remove the old one keeps it, and retained says so.
+func (r *environmentResource) retag(ctx context.Context, logins []login, state environmentModel, plan *environmentModel, diagnostics *diag.Diagnostics) {
+	repository, err := reference.ParseRepository(plan.Repository.ValueString())
+	if err != nil {
+		appendProblems(diagnostics, err, "Repository in plan cannot be read")
+		return
+	}
+	kept, err := r.services.registryWith(logins).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
+	if err != nil {
+		appendProblems(diagnostics, err, "Tag could not be changed")
+		return
+	}
+	if kept != "" {
+		plan.Retained = withRetainedTag(plan.Retained, repository, kept)
+		diagnostics.AddWarning("Old tag was kept", fmt.Sprintf("%s:%s still points to the image: the registry cannot remove a tag alone. It is listed in retained, and destroy counts it as ours.", repository, kept))
+	}
+}
+
+func (r *environmentResource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var state environmentModel
+	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
+		return
+	}
+	if state.Digest.IsNull() || state.DeletionPolicy.ValueString() == policyRetain {
+		return
+	}
+	ctx, cancel := within(ctx, state.Timeouts.Delete, deleteTimeout, &resp.Diagnostics)
+	defer cancel()
+	repository, err := reference.ParseRepository(state.Repository.ValueString())
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Repository in state cannot be read")
+		return
+	}
+	removed, err := r.services.registry().Remove(ctx, image.Removal{
+		Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), RequireLabel: environment.LabelCacheKey,
+	})
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Environment could not be deleted")
+		return
+	}
+	if removed.Forgotten {
+		resp.Diagnostics.AddWarning("Environment was forgotten, not deleted", fmt.Sprintf("%s does not carry the label %s, so it was not made by this provider. It is out of state and still in the registry.", state.Reference.ValueString(), environment.LabelCacheKey))
+	}
+	for _, kept := range removed.Kept {
+		resp.Diagnostics.AddWarning("Environment was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s", kept.What, kept.ID, kept.Why))
+	}
+}
+
+// environmentModel is the resource in plan and state.
+type environmentModel struct {
+	artifactArguments
+	artifactOutputs
+	Name                 types.String  `tfsdk:"name"`
+	Version              types.String  `tfsdk:"version"`
+	Repository           types.String  `tfsdk:"repository"`
+	Registry             types.Object  `tfsdk:"registry"`
+	Platforms            types.List    `tfsdk:"platforms"`
+	Labels               types.Map     `tfsdk:"labels"`
+	Digest               types.String  `tfsdk:"digest"`
+	Manifests            types.Map     `tfsdk:"manifests"`
+	Tag                  types.String  `tfsdk:"tag"`
+	SizeBytes            types.Int64   `tfsdk:"size_bytes"`
+	MediaType            types.String  `tfsdk:"media_type"`
+	BuiltAt              types.String  `tfsdk:"built_at"`
+	BuildDurationSeconds types.Float64 `tfsdk:"build_duration_seconds"`
+}
+
+// tags are the tags that this resource put: the one in state and those that a registry could not remove.
+func (m environmentModel) tags() []string {
+	if m.Tag.IsNull() {
+		return retainedTags(m.Retained)
+	}
+	return append(retainedTags(m.Retained), m.Tag.ValueString())
+}
+
+// within bounds an operation by the resource's timeout.
+func within(ctx context.Context, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diagnostics *diag.Diagnostics) (context.Context, context.CancelFunc) {
+	limit, found := configured(ctx, otherwise)
+	diagnostics.Append(found...)
+	return context.WithTimeout(ctx, limit)
+}
+
+// imageTag is the tag of an image: the version for people, the nonce so that two images never share one.
+func imageTag(version, nonce string) string { return "v" + version + "-" + nonce }
+
+// splitTag gives version and nonce of a tag that imageTag made.
+func splitTag(tag string) (version, nonce string, ok bool) {
+	cut := strings.LastIndex(tag, "-")
+	if !strings.HasPrefix(tag, "v") || cut < 2 {
+		return "", "", false
+	}
+	version, nonce = tag[1:cut], tag[cut+1:]
+	_, err := hex.DecodeString(nonce)
+	return version, nonce, err == nil && len(nonce) == 8 && strings.ToLower(nonce) == nonce
+}
+
+func newNonce() string {
+	var raw [4]byte
+	_, _ = rand.Read(raw[:]) // It never fails: the runtime ends the program instead.
+	return hex.EncodeToString(raw[:])
+}

@@ -1,0 +1,80 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
+func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config environmentModel
+	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
+		return
+	}
+	validateArtifact(ctx, config.artifactArguments, &resp.Diagnostics)
+	labels := stringMap(config.Labels)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		appendProblems(&resp.Diagnostics, environment.ValidateLabel(name, labels[name]).Err(), "Invalid label")
+	}
+	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) {
+		appendProblems(&resp.Diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
+	}
+	validateLogins(config, &resp.Diagnostics)
+}
+
+// validateArtifact checks the arguments that all artifacts share.
+func validateArtifact(ctx context.Context, arguments artifactArguments, diagnostics *diag.Diagnostics) {
+	spec, _, found := arguments.spec(ctx)
+	diagnostics.Append(found...)
+	appendProblems(diagnostics, spec.Validate().Err(), "Invalid environment")
+	if arguments.Lock.IsNull() || arguments.Lock.IsUnknown() || arguments.BasePackages.IsUnknown() {
+		return
+	}
+	locked, err := lock.Parse(arguments.Lock.ValueString())
+	if err != nil {
+		return // The attribute's own validator has said so.
+	}
+	base := stringMap(arguments.BasePackages)
+	for _, requirement := range locked.Requirements() {
+		has, ok := base[requirement.Name]
+		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || has == requirement.Version {
+			continue
+		}
+		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
+			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.Version, has),
+			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
+	}
+}
+
+// validateLogins refuses two logins for one host: BuildKit takes one credential for a host in a whole build.
+func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
+	base, err := reference.Parse(config.Base.ValueString())
+	if err != nil || config.BaseRegistry.IsNull() || config.Registry.IsNull() || config.BaseRegistry.IsUnknown() || config.Registry.IsUnknown() {
+		return
+	}
+	repository, err := reference.ParseRepository(config.Repository.ValueString())
+	if err != nil || repository.Host != base.Host {
+		return
+	}
+	user := func(block types.Object) types.String {
+		text, _ := block.Attributes()["username"].(types.String)
+		return text
+	}
+	one, other := user(config.BaseRegistry), user(config.Registry)
+	if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
+		return
+	}
+	diagnostics.AddAttributeError(path.Root("base_registry"), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.username is %q where registry.username is %q. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, one.ValueString(), other.ValueString()))
+}

@@ -1,0 +1,140 @@
+// Package provider is the Terraform surface: schemas, thin CRUD and models. The work is done by the engines it wires together.
+package provider
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
+	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+const (
+	registriesVariable = "DATALAYER_REGISTRIES"
+	defaultMaxParallel = 2
+)
+
+var _ provider.Provider = &datalayerProvider{}
+
+// New gives the constructor that the plugin server wants. version is the release, "dev" or "test".
+func New(version string) func() provider.Provider {
+	return func() provider.Provider { return &datalayerProvider{version: version} }
+}
+
+type datalayerProvider struct{ version string }
+
+func (p *datalayerProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
+	resp.TypeName = "datalayer"
+	resp.Version = p.version
+}
+
+func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "Turns one Python environment (a base image pinned by digest, a hash-locked set of packages, a few settings) into an immutable artifact that sandboxes are launched from.",
+		Attributes: map[string]schema.Attribute{
+			"buildkit": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "The BuildKit daemon that builds images. It is reached at apply, never at plan.",
+				Attributes: map[string]schema.Attribute{
+					"address": schema.StringAttribute{Optional: true, Validators: []validator.String{builderAddress()},
+						MarkdownDescription: "`unix:///path/to/buildkitd.sock` or `tcp://host:port`. Default: `BUILDKIT_HOST`, then the well-known sockets of a rootful (`/run/buildkit/buildkitd.sock`) and a rootless (`$XDG_RUNTIME_DIR/buildkit/buildkitd.sock`) daemon."},
+					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
+						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
+				}},
+			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + registriesVariable + "`, as JSON of the same shape.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"username": schema.StringAttribute{Required: true, MarkdownDescription: "The user name."},
+					"password": schema.StringAttribute{Required: true, Sensitive: true, MarkdownDescription: "The password or token."},
+				}}},
+		},
+	}
+}
+
+type providerModel struct {
+	BuildKit   types.Object `tfsdk:"buildkit"`
+	Registries types.Map    `tfsdk:"registries"`
+}
+
+type buildkitModel struct {
+	Address     types.String `tfsdk:"address"`
+	MaxParallel types.Int64  `tfsdk:"max_parallel"`
+}
+
+type registryLoginModel struct {
+	Username types.String `tfsdk:"username"`
+	Password types.String `tfsdk:"password"`
+}
+
+func (p *datalayerProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var config providerModel
+	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
+		return
+	}
+	s := &services{userAgent: "terraform-provider-datalayer/" + p.version, logger: newLogger(), maxParallel: defaultMaxParallel}
+	if !config.BuildKit.IsNull() && !config.BuildKit.IsUnknown() {
+		var builder buildkitModel
+		if resp.Diagnostics.Append(config.BuildKit.As(ctx, &builder, objectOptions)...); resp.Diagnostics.HasError() {
+			return
+		}
+		s.address = builder.Address.ValueString()
+		if !builder.MaxParallel.IsNull() && !builder.MaxParallel.IsUnknown() {
+			s.maxParallel = builder.MaxParallel.ValueInt64()
+		}
+	}
+	static, err := credential.ParseRegistries(os.Getenv(registriesVariable))
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, registriesVariable+" cannot be read")
+		return
+	}
+	s.static = static
+	s.registriesUnknown = !whollyKnown(ctx, config.Registries)
+	if !config.Registries.IsUnknown() {
+		var logins map[string]registryLoginModel
+		if resp.Diagnostics.Append(config.Registries.ElementsAs(ctx, &logins, false)...); resp.Diagnostics.HasError() {
+			return
+		}
+		addLogins(s.static, logins, resp)
+	}
+	s.credentials = credential.NewResolver(s.static)
+	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent})
+	resp.ResourceData = s
+	resp.DataSourceData = s
+}
+
+func addLogins(static credential.Static, logins map[string]registryLoginModel, resp *provider.ConfigureResponse) {
+	for address, l := range logins {
+		at := path.Root("registries").AtMapKey(address)
+		host, err := reference.ParseHost(address)
+		if err != nil {
+			for _, fault := range problem.From(err, "Invalid registry host") {
+				resp.Diagnostics.AddAttributeError(at, fault.Title, fault.Detail())
+			}
+			continue
+		}
+		if l.Username.IsUnknown() || l.Password.IsUnknown() {
+			continue
+		}
+		if l.Username.ValueString() == "" || l.Password.ValueString() == "" {
+			resp.Diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host.", address, registriesVariable))
+			continue
+		}
+		static[host] = image.Credential{Username: l.Username.ValueString(), Password: secret.New(l.Password.ValueString())}
+	}
+}
+
+func (p *datalayerProvider) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{newEnvironmentResource}
+}
+
+func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }

@@ -1,0 +1,122 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+// caBundleVariable names the file of PEM certificates that the package steps of a build trust.
+const caBundleVariable = "DATALAYER_CA_BUNDLE"
+
+// services are the engines that the provider's configuration wires together; each resource is given them.
+type services struct {
+	userAgent   string
+	logger      *slog.Logger
+	credentials *credential.Resolver
+	// static are the logins of the provider's own configuration, for masking.
+	static credential.Static
+	// registriesUnknown: the configuration gives registries that are not known yet, so that a missing login means nothing.
+	registriesUnknown bool
+	address           string
+	maxParallel       int64
+
+	registries *image.Client
+	mutex      sync.Mutex
+	daemon     *buildkit.Daemon
+}
+
+// login is a resource's own credential for one host.
+type login struct {
+	host       string
+	credential image.Credential
+}
+
+// registry gives the client for reads and deletes, which have the provider's own logins alone.
+func (s *services) registry() *image.Client { return s.registries }
+
+// resolver adds a resource's logins to the provider's.
+func (s *services) resolver(logins []login) *credential.Resolver {
+	resolver := s.credentials
+	for _, l := range logins {
+		resolver = resolver.With(l.host, l.credential)
+	}
+	return resolver
+}
+
+// registryWith gives a client that uses a resource's own logins first.
+func (s *services) registryWith(logins []login) *image.Client {
+	if len(logins) == 0 {
+		return s.registries
+	}
+	return image.New(image.Options{Credentials: s.resolver(logins), UserAgent: s.userAgent})
+}
+
+// publisher gives the builder of images.
+func (s *services) publisher(logins []login) *buildkit.Publisher {
+	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Logger: s.logger, Now: time.Now}
+}
+
+// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run.
+func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.daemon != nil {
+		return s.daemon, nil
+	}
+	address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
+	if err != nil {
+		return nil, err
+	}
+	s.daemon, err = buildkit.Connect(ctx, address, s.maxParallel, s.logger)
+	return s.daemon, err
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}
+
+// secrets are all that must not be seen in a log or an error of a build.
+func (s *services) secrets(logins []login) []secret.Value {
+	var values []secret.Value
+	for _, c := range s.static {
+		values = append(values, c.Password)
+	}
+	for _, l := range logins {
+		values = append(values, l.credential.Password)
+	}
+	return values
+}
+
+// buildNetwork reads what stands between the build's steps and the package indexes from this process's environment.
+func buildNetwork() (buildkit.Network, error) {
+	either := func(upper, lower string) string {
+		if value := os.Getenv(upper); value != "" {
+			return value
+		}
+		return os.Getenv(lower)
+	}
+	network := buildkit.Network{
+		HTTPProxy: either("HTTP_PROXY", "http_proxy"), HTTPSProxy: either("HTTPS_PROXY", "https_proxy"), NoProxy: either("NO_PROXY", "no_proxy"),
+	}
+	path := os.Getenv(caBundleVariable)
+	if path == "" {
+		return network, nil
+	}
+	var err error
+	if network.CABundle, err = os.ReadFile(path); err != nil {
+		return network, &problem.Problem{Title: "CA bundle cannot be read", Object: fmt.Sprintf("%s = %q", caBundleVariable, path), Cause: err,
+			Advice: "It names a file of PEM certificates that the package steps of the build trust. Correct the path or unset it."}
+	}
+	return network, nil
+}
