@@ -5,7 +5,7 @@ import "sort"
 // keyVersion changes only when what the key covers changes its meaning; every artifact would then be built anew.
 const keyVersion = "cache-key/1"
 
-// Variants are the names of the services that keep artifacts, as they enter the cache key.
+// VariantDatalayer names the service in the cache key.
 const VariantDatalayer = "datalayer"
 
 // Key is what decides whether two artifacts hold the same content.

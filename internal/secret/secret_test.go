@@ -1,0 +1,67 @@
+package secret_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+const canary = "p@ss w/rd+canary=1"
+
+func TestValueIsNeverPrinted(t *testing.T) {
+	v := secret.New(canary)
+	type holder struct {
+		User     string
+		Password secret.Value
+	}
+	var logged bytes.Buffer
+	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "v", v, "h", holder{"u", v})
+	encoded, err := json.Marshal(holder{"u", v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := []string{logged.String(), string(encoded)}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		printed = append(printed, fmt.Sprintf(verb, v), fmt.Sprintf(verb, &v), fmt.Sprintf(verb, holder{"u", v}), fmt.Sprintf(verb, map[string]secret.Value{"k": v}))
+	}
+	for _, text := range printed {
+		if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%x", canary)) {
+			t.Errorf("the secret shows in %s", text)
+		}
+	}
+	if v.Reveal() != canary || v.Empty() || !secret.New("").Empty() {
+		t.Error("Reveal or Empty is wrong")
+	}
+}
+
+func TestMaskerKnowsEverySpelling(t *testing.T) {
+	masker := secret.NewMasker(secret.New(canary), secret.New("abc"), secret.New(""))
+	for name, spelling := range map[string]string{
+		"raw": canary, "base64": base64.StdEncoding.EncodeToString([]byte(canary)), "base64 without padding": base64.RawURLEncoding.EncodeToString([]byte(canary)),
+		"query": url.QueryEscape(canary), "path": url.PathEscape(canary),
+	} {
+		if got, want := masker.Mask("before "+spelling+" after"), "before [redacted] after"; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := masker.Mask("abc"); got != "abc" {
+		t.Errorf("a secret of three bytes is masked: %q", got)
+	}
+	if got := (secret.Masker{}).Mask("x"); got != "x" {
+		t.Errorf("the zero masker changes text: %q", got)
+	}
+}
+
+func TestMaskerTakesTheLongerSecretFirst(t *testing.T) {
+	masker := secret.NewMasker(secret.New("token"), secret.New("token-long"))
+	if got := masker.Mask("token-long token"); got != "[redacted] [redacted]" {
+		t.Errorf("got %q", got)
+	}
+}
