@@ -33,7 +33,8 @@ func samePackages(request Request, one, other map[string]string) error {
 
 // checkInstalled holds what a new interpreter finds against what the lock says, so that `packages` is what is there.
 func checkInstalled(request Request, locked, installed map[string]string) error {
-	if maps.Equal(locked, installed) {
+	// A lock may say 2.0 of what calls itself 2.0.0.
+	if maps.EqualFunc(locked, installed, lock.SameVersion) {
 		return nil
 	}
 	return &problem.Problem{Title: "Installed packages differ from the lock", Path: []any{"lock"}, Object: request.Base.String(), Cause: fmt.Errorf("%s", strings.Join(differences(locked, installed), "; ")),
@@ -45,7 +46,7 @@ func differences(want, got map[string]string) []string {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if found, ok := got[name]; !ok {
 			lines = append(lines, fmt.Sprintf("%s %s is missing", name, want[name]))
-		} else if found != want[name] {
+		} else if !lock.SameVersion(found, want[name]) {
 			lines = append(lines, fmt.Sprintf("%s is %s, not %s", name, found, want[name]))
 		}
 	}

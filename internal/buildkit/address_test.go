@@ -1,0 +1,75 @@
+package buildkit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+func TestFindAddressTakesTheFirstThatIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		configured string
+		env        map[string]string
+		sockets    []string
+		want       string
+		fails      string
+	}{
+		"configured":          {configured: "tcp://a:1", env: map[string]string{"BUILDKIT_HOST": "tcp://b:2"}, want: "tcp://a:1"},
+		"BUILDKIT_HOST":       {env: map[string]string{"BUILDKIT_HOST": "unix:///b.sock"}, sockets: []string{"/run/buildkit/buildkitd.sock"}, want: "unix:///b.sock"},
+		"rootful socket":      {env: map[string]string{"XDG_RUNTIME_DIR": "/run/user/1"}, sockets: []string{"/run/buildkit/buildkitd.sock", "/run/user/1/buildkit/buildkitd.sock"}, want: "unix:///run/buildkit/buildkitd.sock"},
+		"rootless socket":     {env: map[string]string{"XDG_RUNTIME_DIR": "/run/user/1"}, sockets: []string{"/run/user/1/buildkit/buildkitd.sock"}, want: "unix:///run/user/1/buildkit/buildkitd.sock"},
+		"nothing":             {fails: "No BuildKit daemon is configured"},
+		"bad configured":      {configured: "localhost:1234", fails: "it has no scheme"},
+		"bad variable":        {env: map[string]string{"BUILDKIT_HOST": "unix://buildkitd.sock"}, fails: "three slashes"},
+		"tcp without port":    {configured: "tcp://host", fails: "host and port"},
+		"tcp with a path":     {configured: "tcp://host:1/x", fails: "host and port only"},
+		"tcp with a login":    {configured: "tcp://u:p@host:1", fails: "host and port only"},
+		"scheme not known":    {configured: "http://host:1", fails: `"http" is not one of`},
+		"tcp without a host":  {configured: "tcp://:1234", fails: "host and port"},
+		"IPv6 address is one": {configured: "tcp://[::1]:1234", want: "tcp://[::1]:1234"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := FindAddress(c.configured, Machine{
+				Getenv: func(name string) string { return c.env[name] },
+				IsSocket: func(path string) bool {
+					for _, s := range c.sockets {
+						if s == path {
+							return true
+						}
+					}
+					return false
+				},
+			})
+			if c.fails == "" {
+				if err != nil || got != c.want {
+					t.Errorf("got %q, %v; want %q", got, err, c.want)
+				}
+				return
+			}
+			var found *problem.Problem
+			if !errors.As(err, &found) || !strings.Contains(found.Title+found.Detail(), c.fails) {
+				t.Errorf("error is %v, want one with %q", err, c.fails)
+			}
+		})
+	}
+}
+
+func TestVersionsThatAreTooOld(t *testing.T) {
+	for version, old := range map[string]bool{"v0.34.2": false, "v0.13.0": false, "v0.12.5": true, "0.9.3": true, "v1.0.0": false, "v0.0.0+unknown": false, "": false, "29.1.0": false} {
+		if err := checkVersion("unix:///x", version); (err != nil) != old {
+			t.Errorf("version %q: %v, want too old: %v", version, err, old)
+		}
+	}
+}
+
+func TestUnreachableNamesTLSWhereTheConnectionIsDropped(t *testing.T) {
+	var found *problem.Problem
+	if err := unreachable("tcp://a:1", errors.New("error reading server preface: EOF")); !errors.As(err, &found) || !strings.Contains(found.Advice, "TLS") {
+		t.Errorf("advice does not name TLS: %v", found)
+	}
+	if err := unreachable("tcp://a:1", errors.New("connection refused")); !errors.As(err, &found) || strings.Contains(found.Advice, "TLS") {
+		t.Errorf("advice names TLS for a refused connection: %v", found)
+	}
+}

@@ -1,0 +1,168 @@
+package buildkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/moby/buildkit/client/llb"
+	"github.com/moby/buildkit/solver/pb"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+const baseConfig = `{"architecture":"amd64","os":"linux","unknown":{"kept":true},"config":{"Env":["PATH=/usr/bin","MODE=base"],"Labels":{"base":"yes","io.datalayer.environment.cache-key":"the base's own"},"User":"root","Healthcheck":{"Test":["NONE"]}},"rootfs":{"type":"layers","diff_ids":[]}}`
+
+func fullRecipe(t *testing.T) recipe {
+	t.Helper()
+	locked, err := lock.Parse("six==1.17.0 --hash=sha256:" + strings.Repeat("1", 64) + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := reference.ParsePinned("registry.example.com/base@sha256:" + strings.Repeat("a", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recipe{platform: "linux/amd64", python: "3.13", baseConfig: []byte(baseConfig), request: Request{
+		Base: base, Lock: locked, Labels: map[string]string{environment.LabelCacheKey: "sha256:key", "team": "a"},
+		Spec: environment.Spec{
+			Env: map[string]string{"MODE": "own", "A": "1"}, AptPackages: []string{"git", "curl=8.0-1"},
+			Files:       []environment.File{{Path: "/srv/b", Content: []byte("b"), Mode: "755"}, {Path: "/home/datalayer/a", Content: []byte("a"), Mode: "0600"}},
+			PostInstall: []environment.Command{{Command: "echo $MODE"}},
+		},
+		Network: Network{CABundle: []byte("certificates"), HTTPSProxy: "http://proxy:3128"},
+	}}
+}
+
+func TestRecipeIsTheGoldenOne(t *testing.T) {
+	root, _, err := fullRecipe(t).image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := describe(t, root)
+	const golden = "testdata/recipe.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the recipe is\n%s\nwant (go test -run Golden -update writes it)\n%s", got, want)
+	}
+}
+
+func TestRecipeIsPure(t *testing.T) {
+	one, _, err := fullRecipe(t).image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := fullRecipe(t)
+	slices.Reverse(other.request.Spec.Files)
+	slices.Reverse(other.request.Spec.AptPackages)
+	two, _, err := other.image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if describe(t, one) != describe(t, two) || !bytes.Equal(definition(t, one), definition(t, two)) {
+		t.Error("two spellings of one request give two graphs")
+	}
+}
+
+func definition(t *testing.T, state llb.State) []byte {
+	t.Helper()
+	marshalled, err := state.Marshal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Join(marshalled.Def, nil)
+}
+
+// describe lists the operations of a graph in the order of the marshalled definition, a line for what matters of each.
+func describe(t *testing.T, state llb.State) string {
+	t.Helper()
+	marshalled, err := state.Marshal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, raw := range marshalled.Def {
+		var op pb.Op
+		if err := op.UnmarshalVT(raw); err != nil {
+			t.Fatal(err)
+		}
+		switch o := op.Op.(type) {
+		case *pb.Op_Source:
+			fmt.Fprintf(&out, "source %s\n", o.Source.Identifier)
+		case *pb.Op_Exec:
+			meta := o.Exec.Meta
+			fmt.Fprintf(&out, "exec %q\n  user=%s cwd=%s network=%s\n  env=%q\n", meta.Args, meta.User, meta.Cwd, o.Exec.Network, meta.Env)
+			if meta.ProxyEnv != nil {
+				fmt.Fprintf(&out, "  proxy=%s\n", meta.ProxyEnv.HttpsProxy)
+			}
+			for _, m := range o.Exec.Mounts {
+				fmt.Fprintf(&out, "  mount %s %s readonly=%v secret=%v\n", m.Dest, m.MountType, m.Readonly, m.SecretOpt)
+			}
+		case *pb.Op_File:
+			for _, action := range o.File.Actions {
+				switch a := action.Action.(type) {
+				case *pb.FileAction_Mkdir:
+					fmt.Fprintf(&out, "mkdir %s %o owner=%s\n", a.Mkdir.Path, a.Mkdir.Mode, owners(a.Mkdir.Owner))
+				case *pb.FileAction_Mkfile:
+					fmt.Fprintf(&out, "mkfile %s %o owner=%s %d bytes\n", a.Mkfile.Path, a.Mkfile.Mode, owners(a.Mkfile.Owner), len(a.Mkfile.Data))
+				}
+			}
+		}
+	}
+	return out.String()
+}
+
+func owners(o *pb.ChownOpt) string {
+	if o == nil {
+		return "root"
+	}
+	return fmt.Sprintf("%d:%d", o.User.GetByID(), o.Group.GetByID())
+}
+
+func TestImageConfigKeepsTheBase(t *testing.T) {
+	text, err := fullRecipe(t).imageConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Unknown map[string]bool
+		Config  struct {
+			Env         []string
+			Labels      map[string]string
+			User        string
+			WorkingDir  string
+			Healthcheck map[string][]string
+		}
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"PATH=/usr/bin", "MODE=own", "A=1"}; !slices.Equal(got.Config.Env, want) {
+		t.Errorf("env is %q, want %q", got.Config.Env, want)
+	}
+	for name, want := range map[string]string{"base": "yes", "team": "a", environment.LabelCacheKey: "sha256:key", environment.LabelPython: "3.13"} {
+		if got.Config.Labels[name] != want {
+			t.Errorf("label %s is %q, want %q", name, got.Config.Labels[name], want)
+		}
+	}
+	if got.Config.User != "1000:100" || got.Config.WorkingDir != "/home/datalayer/content" || !got.Unknown["kept"] || got.Config.Healthcheck == nil {
+		t.Errorf("config is %s", text)
+	}
+}
