@@ -9,21 +9,33 @@ import (
 	"net/url"
 	"sort"
 	"strings"
+	"unique"
 )
 
 const redacted = "[redacted]"
 
-// Value is a secret. Every way of printing it gives "[redacted]"; Reveal gives the value to the one who must send it.
-type Value struct{ value string }
+// Value is a secret. Every way of printing it gives "[redacted]", or an address where fmt meets it in an unexported
+// field and so calls no method of it; Reveal gives the value to the one who must send it. Equal secrets are ==.
+type Value struct{ value unique.Handle[string] }
 
 // New wraps a secret.
-func New(value string) Value { return Value{value: value} }
+func New(value string) Value {
+	if value == "" {
+		return Value{}
+	}
+	return Value{value: unique.Make(value)}
+}
 
 // Reveal gives the secret itself.
-func (v Value) Reveal() string { return v.value }
+func (v Value) Reveal() string {
+	if v.Empty() {
+		return ""
+	}
+	return v.value.Value()
+}
 
 // Empty tells whether there is nothing to hide.
-func (v Value) Empty() bool { return v.value == "" }
+func (v Value) Empty() bool { return v == Value{} }
 
 // String never gives the value.
 func (v Value) String() string { return redacted }
@@ -42,7 +54,7 @@ type Masker struct{ replacer *strings.Replacer }
 func NewMasker(values ...Value) Masker {
 	spellings := map[string]bool{}
 	for _, v := range values {
-		s := v.value
+		s := v.Reveal()
 		if len(s) < 4 {
 			continue
 		}

@@ -21,6 +21,7 @@ func TestValueIsNeverPrinted(t *testing.T) {
 		User     string
 		Password secret.Value
 	}
+	type hidden struct{ inner holder }
 	var logged bytes.Buffer
 	slog.New(slog.NewJSONHandler(&logged, nil)).Info("x", "v", v, "h", holder{"u", v})
 	encoded, err := json.Marshal(holder{"u", v})
@@ -29,7 +30,7 @@ func TestValueIsNeverPrinted(t *testing.T) {
 	}
 	printed := []string{logged.String(), string(encoded)}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		printed = append(printed, fmt.Sprintf(verb, v), fmt.Sprintf(verb, &v), fmt.Sprintf(verb, holder{"u", v}), fmt.Sprintf(verb, map[string]secret.Value{"k": v}))
+		printed = append(printed, fmt.Sprintf(verb, v), fmt.Sprintf(verb, &v), fmt.Sprintf(verb, holder{"u", v}), fmt.Sprintf(verb, map[string]secret.Value{"k": v}), fmt.Sprintf(verb, hidden{holder{"u", v}}))
 	}
 	for _, text := range printed {
 		if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%x", canary)) {

@@ -1,0 +1,43 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// report turns a failed request into what a person reads. A Problem from below (a credential that could not be had)
+// says more than we could, and stays as it is.
+func report(title string, repo reference.Repository, object string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var below *problem.Problem
+	if errors.As(err, &below) {
+		return below
+	}
+	return &problem.Problem{Title: title, Object: object, Cause: err, Advice: advice(repo, err)}
+}
+
+func advice(repo reference.Repository, err error) string {
+	var e *Error
+	switch {
+	case Denied(err):
+		return fmt.Sprintf("%s answered %d: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
+			"registry argument, then in the provider's registries[%q], then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, "+
+			"credential helpers included); if none is found the request is anonymous.", repo.Host, status(err), repo.Host, repo.Host)
+	case NotFound(err):
+		return fmt.Sprintf("Check the name of the repository and what is asked for in it; a registry may also answer 404 where the credentials for %s have no right to look.", repo.Host)
+	case status(err) == http.StatusTooManyRequests:
+		return fmt.Sprintf("%s limits the rate of requests: try again later, or give credentials for it if it was asked anonymously.", repo.Host)
+	case Transient(err):
+		return fmt.Sprintf("%s could not answer, also when asked again: check that it is reachable and try again.", repo.Host)
+	case errors.As(err, &e) && e.Status == 0 && !errors.Is(err, io.EOF):
+		return fmt.Sprintf("Check the registry host %s, the network and its TLS certificate.", repo.Host)
+	}
+	return "The registry's own words say why."
+}

@@ -1,0 +1,270 @@
+package image
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+const someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func TestHeadCostsOneRequest(t *testing.T) {
+	f := newFake(t)
+	digest := f.manifest(map[string]any{"schemaVersion": 2}, ocispec.MediaTypeImageManifest, "v1")
+	c, _ := newClient(t, user("u", "p"))
+	got, err := c.Head(t.Context(), f.repo, "v1")
+	if err != nil || got != (Descriptor{Digest: digest, MediaType: ocispec.MediaTypeImageManifest, Size: 19}) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if log := f.requests(); !slices.Equal(log, []string{"HEAD manifests/v1"}) {
+		t.Errorf("requests: %q", log)
+	}
+}
+
+func TestHeadWithoutDigestHeaderReadsTheContent(t *testing.T) {
+	f := newFake(t)
+	bare := answering(http.StatusOK, ocispec.MediaTypeImageManifest, `{"schemaVersion":2}`)
+	f.on("HEAD", "manifests/v1", bare)
+	f.on("GET", "manifests/v1", bare)
+	c, _ := newClient(t, nil)
+	got, err := c.Head(t.Context(), f.repo, "v1")
+	if err != nil || got.Digest != digestOf([]byte(`{"schemaVersion":2}`)) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestOnlyNotFoundMeansGone is the fault table of a refresh and a delete: what each answer of a registry means, and
+// how often it is asked.
+func TestOnlyNotFoundMeansGone(t *testing.T) {
+	html := "<html><body>\n<h1>Bad  Gateway</h1></body></html>"
+	tests := map[string]struct {
+		answer                      http.HandlerFunc
+		status, asked               int
+		notFound, denied, transient bool
+		words, advice               string
+	}{
+		"404 MANIFEST_UNKNOWN": {registryError(404, "MANIFEST_UNKNOWN", "manifest unknown"), 404, 1, true, false, false, "404 Not Found: MANIFEST_UNKNOWN: manifest unknown", "name"},
+		"404 NAME_UNKNOWN":     {registryError(404, "NAME_UNKNOWN", "no repo"), 404, 1, true, false, false, "404 Not Found: NAME_UNKNOWN: no repo", "name"},
+		"401":                  {registryError(401, "UNAUTHORIZED", "log in"), 401, 1, false, true, false, "401 Unauthorized: UNAUTHORIZED: log in", "credentials"},
+		"403":                  {registryError(403, "DENIED", "not yours"), 403, 1, false, true, false, "403 Forbidden: DENIED: not yours", "credentials"},
+		"403 text":             {answering(403, "text/plain", "token no longer valid\n"), 403, 1, false, true, false, "403 Forbidden: token no longer valid", "credentials"},
+		"403 empty":            {answering(403, "", ""), 403, 1, false, true, false, "403 Forbidden", "credentials"},
+		"429":                  {registryError(429, "TOOMANYREQUESTS", "slow down"), 429, 4, false, false, true, "429 Too Many Requests: TOOMANYREQUESTS: slow down", "later"},
+		"500":                  {answering(500, "application/json", "{"), 500, 4, false, false, true, "500 Internal Server Error: {", "reachable"},
+		"502 HTML":             {answering(502, "text/html", html), 502, 4, false, false, true, "502 Bad Gateway: <html><body> <h1>Bad Gateway</h1></body></html>", "reachable"},
+		"truncated JSON":       {answering(200, ocispec.MediaTypeImageManifest, `{"schemaVersion":`), 0, 4, false, false, true, "the registry gave sha256:", "reachable"},
+		"short body":           {cutShort, 0, 4, false, false, true, "cut short", "reachable"},
+		"wrong digest":         {serve([]byte(`{}`), ocispec.MediaTypeImageManifest, someDigest), 0, 4, false, false, true, "does not have the digest", "reachable"},
+		"hung up":              {hangUp, 0, 4, false, false, true, "EOF", "reachable"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.on("GET", "manifests/"+someDigest, tt.answer)
+			c, pauses := newClient(t, nil)
+			_, err := c.Inspect(t.Context(), f.repo.WithDigest(someDigest))
+			p, e := asProblem(t, err)
+			if e.Status != tt.status || NotFound(err) != tt.notFound || Denied(err) != tt.denied || Transient(err) != tt.transient {
+				t.Errorf("status %d, not found %v, denied %v, transient %v", e.Status, NotFound(err), Denied(err), Transient(err))
+			}
+			if asked := len(f.requests()); asked != tt.asked || len(pauses.pause) != tt.asked-1 {
+				t.Errorf("%d requests and %d pauses, want %d requests", asked, len(pauses.pause), tt.asked)
+			}
+			if prefix := "GET " + f.repo.String() + "@" + someDigest + ": "; !strings.HasPrefix(e.Error(), prefix) {
+				t.Errorf("%q does not begin with %q", e.Error(), prefix)
+			}
+			want(t, e.Error(), tt.words)
+			want(t, p.Object, f.repo.String()+"@"+someDigest)
+			want(t, p.Advice, tt.advice)
+			want(t, p.Advice, f.repo.Host)
+			if strings.Contains(p.Detail(), "invalid character") || strings.Contains(p.Detail(), "unexpected end of JSON") {
+				t.Errorf("a parse error is shown: %s", p.Detail())
+			}
+		})
+	}
+}
+
+func TestDeleteMeansOfEachAnswer(t *testing.T) {
+	tests := map[string]struct {
+		answer http.HandlerFunc
+		asked  int
+		title  string
+		words  string
+	}{
+		"202":              {answering(202, "", ""), 1, "", ""},
+		"404":              {registryError(404, "MANIFEST_UNKNOWN", ""), 1, "", ""},
+		"404 NAME_UNKNOWN": {registryError(404, "NAME_UNKNOWN", ""), 1, "", ""},
+		"401":              {registryError(401, "UNAUTHORIZED", ""), 1, "Registry refused to delete the image", `deletion_policy = "retain"`},
+		"403":              {registryError(403, "DENIED", ""), 1, "Registry refused to delete the image", "credentials"},
+		"405":              {registryError(405, "UNSUPPORTED", ""), 1, "Registry does not allow images to be deleted", `deletion_policy = "retain"`},
+		"429":              {answering(429, "", ""), 4, "Image could not be deleted", ""},
+		"500":              {answering(500, "", ""), 4, "Image could not be deleted", ""},
+		"hung up":          {hangUp, 4, "Image could not be deleted", "EOF"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.on("DELETE", "manifests/"+someDigest, tt.answer)
+			c, _ := newClient(t, nil)
+			err := c.Delete(t.Context(), f.repo, someDigest)
+			if asked := len(f.requests()); asked != tt.asked {
+				t.Errorf("%d requests, want %d", asked, tt.asked)
+			}
+			if tt.title == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			p, _ := asProblem(t, err)
+			if p.Title != tt.title {
+				t.Errorf("title %q", p.Title)
+			}
+			want(t, p.Detail(), tt.words)
+			want(t, p.Detail(), f.repo.String())
+		})
+	}
+}
+
+func TestConnectionRefusedIsAskedAgainAndIsNotGone(t *testing.T) {
+	f := newFake(t)
+	f.server.Close()
+	c, pauses := newClient(t, nil)
+	_, err := c.Head(t.Context(), f.repo, "v1")
+	p, e := asProblem(t, err)
+	if NotFound(err) || !Transient(err) || len(pauses.pause) != 3 {
+		t.Errorf("not found %v, transient %v, %d pauses", NotFound(err), Transient(err), len(pauses.pause))
+	}
+	want(t, e.Error(), "connection refused")
+	want(t, p.Advice, "reachable")
+}
+
+func TestAPassingFailureEndsWell(t *testing.T) {
+	f := newFake(t)
+	raw := []byte(`{"schemaVersion":2}`)
+	good := serve(raw, ocispec.MediaTypeImageManifest, digestOf(raw))
+	f.on("HEAD", "manifests/v1", answering(503, "", ""), hangUp, good)
+	c, pauses := newClient(t, nil)
+	if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	base := 500 * time.Millisecond
+	for i, pause := range pauses.pause {
+		if low, high := base<<i/2, base<<i*3/2; pause < low || pause > high {
+			t.Errorf("pause %d is %s, want %s to %s", i, pause, low, high)
+		}
+	}
+	if len(f.requests()) != 3 {
+		t.Errorf("requests: %q", f.requests())
+	}
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	tests := map[string]struct {
+		name, value string
+		want        []time.Duration
+	}{
+		"seconds":              {"Retry-After", "7", []time.Duration{7 * time.Second}},
+		"lower case":           {"retry-after", "7", []time.Duration{7 * time.Second}},
+		"date":                 {"Retry-After", now.Add(9 * time.Second).Format(http.TimeFormat), []time.Duration{9 * time.Second}},
+		"longer than we wait":  {"Retry-After", "3600", nil},
+		"date far in the time": {"Retry-After", now.Add(time.Hour).Format(http.TimeFormat), nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.on("HEAD", "manifests/v1", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Date"] = []string{now.Format(http.TimeFormat)}
+				w.Header()[tt.name] = []string{tt.value}
+				w.WriteHeader(http.StatusTooManyRequests)
+			}, serve([]byte("{}"), ocispec.MediaTypeImageManifest, someDigest))
+			c, pauses := newClient(t, nil)
+			_, err := c.Head(t.Context(), f.repo, "v1")
+			if !slices.Equal(pauses.pause, tt.want) {
+				t.Errorf("waited %v, want %v", pauses.pause, tt.want)
+			}
+			if (err == nil) != (tt.want != nil) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestAWaitBeyondTheDeadlineIsNotBegun(t *testing.T) {
+	f := newFake(t)
+	f.on("HEAD", "manifests/v1", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "100")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	c, pauses := newClient(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := c.Head(ctx, f.repo, "v1"); !Transient(err) || len(pauses.pause) != 0 {
+		t.Errorf("got %v after %v", err, pauses.pause)
+	}
+}
+
+func TestCancelDuringAPauseIsSeen(t *testing.T) {
+	f := newFake(t)
+	f.on("HEAD", "manifests/v1", answering(503, "", ""))
+	ctx, cancel := context.WithCancel(t.Context())
+	c := New(Options{Retry: RetryPolicy{Sleep: func(ctx context.Context, _ time.Duration) error {
+		cancel()
+		return ctx.Err()
+	}}})
+	_, err := c.Head(ctx, f.repo, "v1")
+	if !errors.Is(err, context.Canceled) || Transient(err) || len(f.requests()) != 1 {
+		t.Errorf("got %v after %q", err, f.requests())
+	}
+}
+
+func TestUploadIsRepeatedOn429Only(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		asked  int
+	}{
+		"429": {answering(429, "", ""), 4}, "503": {answering(503, "", ""), 1}, "hung up": {hangUp, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.on("POST", "blobs/uploads/", tt.answer)
+			c, _ := newClient(t, nil)
+			err := c.ProbePush(t.Context(), f.repo)
+			if err == nil || len(f.requests()) != tt.asked {
+				t.Errorf("got %v after %d requests, want %d", err, len(f.requests()), tt.asked)
+			}
+		})
+	}
+}
+
+func TestARegistrysWordsAreMaskedAndCut(t *testing.T) {
+	const password = "cnry-password-1"
+	f := newFake(t)
+	f.on("GET", "manifests/v1", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		encoded := base64.StdEncoding.EncodeToString([]byte("u:" + password))
+		answering(403, "text/plain", "no "+password+" nor "+encoded+strings.Repeat(" é", 1000))(w, r)
+	})
+	c, _ := newClient(t, user("u", password))
+	_, err := c.Inspect(t.Context(), f.repo.WithTag("v1"))
+	p, e := asProblem(t, err)
+	want(t, e.Message, "no [redacted] nor [redacted]")
+	if n := len([]rune(e.Message)); n != maxQuote {
+		t.Errorf("the message has %d letters", n)
+	}
+	if text := p.Detail() + p.Error(); strings.Contains(text, "cnry") || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("u:"+password))) {
+		t.Errorf("a secret shows: %s", text)
+	}
+}
