@@ -2,7 +2,9 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -18,6 +20,14 @@ import (
 const (
 	policyDelete = "delete"
 	policyRetain = "retain"
+)
+
+// How long an operation may take where timeouts does not say.
+const (
+	createTimeout = time.Hour
+	readTimeout   = 2 * time.Minute
+	updateTimeout = 5 * time.Minute
+	deleteTimeout = 10 * time.Minute
 )
 
 // artifactArguments are the arguments of the schema that all artifacts share.
@@ -100,9 +110,20 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
 		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{stringvalidator.OneOf(policyDelete, policyRetain)},
 			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it."},
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true}),
+		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
+			Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
+			Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
+			Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
+			Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
+		}),
 	}
 }
+
+func timeoutDescription(name, what string, limit time.Duration) string {
+	return fmt.Sprintf("How long %s may take, as a duration such as `\"90s\"` or `\"30m\"`. Default of `%s`: `%s`.", what, name, minutes(limit))
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes())) }
 
 // registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
 func registryAttribute(purpose string) schema.Attribute {

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -16,14 +14,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
-)
-
-// Default timeouts of an environment.
-const (
-	createTimeout = time.Hour
-	readTimeout   = 2 * time.Minute
-	updateTimeout = 5 * time.Minute
-	deleteTimeout = 10 * time.Minute
 )
 
 var (
@@ -52,8 +42,8 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	if resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...); resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := within(ctx, plan.Timeouts.Create, createTimeout, &resp.Diagnostics)
-	defer cancel()
+	ctx, running := begin(ctx, "create", plan.Name, plan.Timeouts.Create, createTimeout, &resp.Diagnostics)
+	defer running.end()
 	logins := resourceLogins(ctx, req.Config, plan, &resp.Diagnostics)
 	request := plan.request(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -61,17 +51,17 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	}
 	network, err := buildNetwork()
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, "Build network cannot be set up")
+		running.failed(err, "Build network cannot be set up")
 		return
 	}
-	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
+	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins, network), network
 	tag := imageTag(plan.Version.ValueString(), newNonce())
 	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(ctx, request.Repository, pushed, tag))...)
 	})
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, "Environment could not be created")
+		running.failed(err, "Environment could not be created")
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.published(ctx, request.Repository, *published, tag))...)
@@ -82,20 +72,20 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() || state.Digest.IsNull() {
 		return
 	}
-	ctx, cancel := within(ctx, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
-	defer cancel()
+	ctx, running := begin(ctx, "read", state.Name, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
+	defer running.end()
 	if r.services.registriesUnknown {
 		resp.Diagnostics.AddWarning("Environment was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
 		return
 	}
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, "Repository in state cannot be read")
+		running.failed(err, "Repository in state cannot be read")
 		return
 	}
 	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
 	if err != nil {
-		appendProblems(&resp.Diagnostics, keepsState(err), "Environment could not be refreshed")
+		running.failed(keepsState(err), "Environment could not be refreshed")
 		return
 	}
 	switch presence.State {
@@ -114,8 +104,8 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := within(ctx, plan.Timeouts.Update, updateTimeout, &resp.Diagnostics)
-	defer cancel()
+	ctx, running := begin(ctx, "update", plan.Name, plan.Timeouts.Update, updateTimeout, &resp.Diagnostics)
+	defer running.end()
 	if plan.Tag.IsUnknown() {
 		plan.Tag = types.StringValue(imageTag(plan.Version.ValueString(), newNonce()))
 	}
@@ -123,7 +113,7 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 		plan.Retained = state.Retained
 	}
 	if !plan.Tag.Equal(state.Tag) {
-		r.retag(ctx, resourceLogins(ctx, req.Config, plan, &resp.Diagnostics), state, &plan, &resp.Diagnostics)
+		r.retag(ctx, running, resourceLogins(ctx, req.Config, plan, &resp.Diagnostics), state, &plan)
 	}
 	if resp.Diagnostics.HasError() {
 		return
@@ -133,20 +123,24 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 }
 
 // retag moves the tag to the new version. A registry that cannot remove the old one keeps it, and retained says so.
-func (r *environmentResource) retag(ctx context.Context, logins []login, state environmentModel, plan *environmentModel, diagnostics *diag.Diagnostics) {
+func (r *environmentResource) retag(ctx context.Context, running operation, logins []login, state environmentModel, plan *environmentModel) {
 	repository, err := reference.ParseRepository(plan.Repository.ValueString())
 	if err != nil {
-		appendProblems(diagnostics, err, "Repository in plan cannot be read")
+		running.failed(err, "Repository in plan cannot be read")
 		return
 	}
 	kept, err := r.services.registryWith(logins).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
-	if err != nil {
-		appendProblems(diagnostics, err, "Tag could not be changed")
+	if err != nil && kept == "" {
+		running.failed(err, "Tag could not be changed")
 		return
 	}
 	if kept != "" {
+		reason := "the registry cannot remove a tag alone."
+		if err != nil {
+			reason = err.Error()
+		}
 		plan.Retained = withRetainedTag(plan.Retained, repository, kept)
-		diagnostics.AddWarning("Old tag was kept", fmt.Sprintf("%s:%s still points to the image: the registry cannot remove a tag alone. It is listed in retained, and destroy counts it as ours.", repository, kept))
+		running.diagnostics.AddWarning("Old tag was kept", fmt.Sprintf("%s:%s still points to the image: %s It is listed in retained, and destroy counts it as ours.", repository, kept, reason))
 	}
 }
 
@@ -158,18 +152,18 @@ func (r *environmentResource) Delete(ctx context.Context, req resource.DeleteReq
 	if state.Digest.IsNull() || state.DeletionPolicy.ValueString() == policyRetain {
 		return
 	}
-	ctx, cancel := within(ctx, state.Timeouts.Delete, deleteTimeout, &resp.Diagnostics)
-	defer cancel()
+	ctx, running := begin(ctx, "delete", state.Name, state.Timeouts.Delete, deleteTimeout, &resp.Diagnostics)
+	defer running.end()
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, "Repository in state cannot be read")
+		running.failed(err, "Repository in state cannot be read")
 		return
 	}
 	removed, err := r.services.registry().Remove(ctx, image.Removal{
-		Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), RequireLabel: environment.LabelCacheKey,
+		Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), TagSuffix: state.tagSuffix(), RequireLabel: environment.LabelCacheKey,
 	})
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, "Environment could not be deleted")
+		running.failed(err, "Environment could not be deleted")
 		return
 	}
 	if removed.Forgotten {
@@ -207,11 +201,12 @@ func (m environmentModel) tags() []string {
 	return append(retainedTags(m.Retained), m.Tag.ValueString())
 }
 
-// within bounds an operation by the resource's timeout.
-func within(ctx context.Context, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diagnostics *diag.Diagnostics) (context.Context, context.CancelFunc) {
-	limit, found := configured(ctx, otherwise)
-	diagnostics.Append(found...)
-	return context.WithTimeout(ctx, limit)
+// tagSuffix ends every tag that this resource ever put: the nonce stays when the version changes.
+func (m environmentModel) tagSuffix() string {
+	if _, nonce, ours := splitTag(m.Tag.ValueString()); ours {
+		return "-" + nonce
+	}
+	return ""
 }
 
 // imageTag is the tag of an image: the version for people, the nonce so that two images never share one.

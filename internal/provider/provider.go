@@ -107,7 +107,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 		addLogins(s.static, logins, resp)
 	}
 	s.credentials = credential.NewResolver(s.static)
-	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent})
+	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent, Logger: s.logger})
 	resp.ResourceData = s
 	resp.DataSourceData = s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -58,7 +59,7 @@ func (s *services) registryWith(logins []login) *image.Client {
 	if len(logins) == 0 {
 		return s.registries
 	}
-	return image.New(image.Options{Credentials: s.resolver(logins), UserAgent: s.userAgent})
+	return image.New(image.Options{Credentials: s.resolver(logins), UserAgent: s.userAgent, Logger: s.logger})
 }
 
 // publisher gives the builder of images.
@@ -87,8 +88,14 @@ func isSocket(path string) bool {
 }
 
 // secrets are all that must not be seen in a log or an error of a build.
-func (s *services) secrets(logins []login) []secret.Value {
+func (s *services) secrets(logins []login, network buildkit.Network) []secret.Value {
 	var values []secret.Value
+	for _, proxy := range []string{network.HTTPProxy, network.HTTPSProxy} {
+		if parsed, err := url.Parse(proxy); err == nil && parsed.User != nil {
+			password, _ := parsed.User.Password()
+			values = append(values, secret.New(password))
+		}
+	}
 	for _, c := range s.static {
 		values = append(values, c.Password)
 	}
