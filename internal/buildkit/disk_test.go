@@ -1,0 +1,59 @@
+package buildkit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// TestDaemonOutOfDiskIsSaidSo runs a daemon whose whole disk is smaller than the base.
+func TestDaemonOutOfDiskIsSaidSo(t *testing.T) {
+	b := newBench(t)
+	if os.Getuid() != 0 {
+		t.Skip("a daemon with a small disk needs root: run make test as root")
+	}
+	state := filepath.Join(t.TempDir(), "small")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", state, "tmpfs", 0, "size=48m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(state, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv(buildkit.AddressVariable, "") // With it no daemon would be started.
+	binaries, err := engine.Tools(t.Context(), io.Discard, "buildkitd", "runc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := engine.StartBuildkit(t.Context(), binaries, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(small.Stop)
+	daemon, err := buildkit.Connect(t.Context(), small.Address, 1, b.publisher.Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = daemon.Close() })
+	b.publisher.Connect = func(context.Context) (*buildkit.Daemon, error) { return daemon, nil }
+	_, err = b.publish(t.Context(), b.request(t, "six.lock"))
+	var found *problem.Problem
+	if !errors.As(err, &found) || found.Title != "BuildKit is out of disk space" {
+		t.Fatalf("error is %v", err)
+	}
+	if left := b.registry.Left(t); len(left) > 0 {
+		t.Errorf("left in the registry: %v", left)
+	}
+}
