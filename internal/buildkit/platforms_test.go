@@ -66,7 +66,7 @@ func (b *bench) twoPlatforms(t *testing.T) reference.Reference {
 	i386 := push(ocispec.MediaTypeImageManifest, manifest)
 	amd64.Platform, i386.Platform = &ocispec.Platform{OS: "linux", Architecture: "amd64"}, &ocispec.Platform{OS: "linux", Architecture: "386"}
 	index := push(ocispec.MediaTypeImageIndex, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{amd64, i386}})
-	return base.Repository.WithDigest(index.Digest.String())
+	return base.WithDigest(index.Digest.String())
 }
 
 func TestSeveralPlatformsBecomeOneIndex(t *testing.T) {
@@ -116,7 +116,7 @@ func TestProxyReachesTheStepsAndNoLayer(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.Host)
 		http.Error(w, "not through here", http.StatusForbidden)
 	})}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

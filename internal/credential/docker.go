@@ -34,8 +34,8 @@ const (
 // fromDocker looks a host up in the Docker configuration: its credential helper, else the configured store, else
 // what the file itself holds. No file is no credential.
 func fromDocker(ctx context.Context, host string) (image.Credential, error) {
-	path, err := configPath()
-	if err != nil {
+	path := configPath()
+	if path == "" {
 		return image.Credential{}, nil
 	}
 	key := host
@@ -63,18 +63,21 @@ func fromDocker(ctx context.Context, host string) (image.Credential, error) {
 	}, nil
 }
 
-// configPath is Docker's rule; without DOCKER_CONFIG and a home directory there is no configuration.
-func configPath() (string, error) {
+// configPath is Docker's rule; "" without DOCKER_CONFIG and a home directory: there is no configuration then.
+func configPath() string {
 	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
-		return filepath.Join(dir, "config.json"), nil
+		return filepath.Join(dir, "config.json")
 	}
 	home, err := os.UserHomeDir()
-	return filepath.Join(home, ".docker", "config.json"), err
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".docker", "config.json")
 }
 
 // helperFor gives the suffix of the helper program that keeps the host's credential; "" if the file does.
 func helperFor(path, host, key string) (string, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the user's own configuration
+	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

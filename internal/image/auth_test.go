@@ -3,6 +3,7 @@ package image
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -52,7 +53,7 @@ func TestBasicLoginIsAskedForOnceAndThenSent(t *testing.T) {
 func TestAClientDoesNotPrintWhatItSent(t *testing.T) {
 	f := newFake(t)
 	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return true }, emptyManifest))
-	c, _ := newClient(t, user("u", "cnry-1"))
+	c, _ := newClient(t, loginOf("cnry-1"))
 	if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func TestAnExpiredLoginIsAskedForAgain(t *testing.T) {
 func TestAWrongLoginIsNotRepeated(t *testing.T) {
 	f := newFake(t)
 	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return false }, emptyManifest))
-	c, pauses := newClient(t, user("u", "cnry-wrong"))
+	c, pauses := newClient(t, loginOf("cnry-wrong"))
 	_, err := c.Head(t.Context(), f.repo, "v1")
 	p, e := asProblem(t, err)
 	if e.Status != 401 || len(f.requests()) != 2 || len(pauses.pause) != 0 {
@@ -114,7 +115,8 @@ func TestACredentialThatCannotBeHadIsReportedAsItIs(t *testing.T) {
 	broken := &problem.Problem{Title: "Docker credential helper failed"}
 	c, pauses := newClient(t, login(func(context.Context, string) (Credential, error) { return Credential{}, broken }))
 	_, err := c.Head(t.Context(), f.repo, "v1")
-	if err != error(broken) || NotFound(err) || len(pauses.pause) != 0 {
+	var found *problem.Problem
+	if !errors.As(err, &found) || found != broken || NotFound(err) || len(pauses.pause) != 0 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -155,7 +157,7 @@ func TestBearerTokensAreAsNarrowAsTheOperation(t *testing.T) {
 	f.on("HEAD", "manifests/v1", f.bearer("repository:env:pull", emptyManifest))
 	f.on("POST", "blobs/uploads/", f.bearer("repository:env:pull,push", answering(202, "", "")))
 	f.on("DELETE", "manifests/v1", f.bearer("repository:env:delete,pull", answering(202, "", "")))
-	c, _ := newClient(t, user("u", "p"))
+	c, _ := newClient(t, loginOf("p"))
 	for range 2 {
 		if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil {
 			t.Fatal(err)
@@ -189,7 +191,7 @@ func TestATokenServicesAnswerIsNeverTakenForTheRegistrys(t *testing.T) {
 			service := &tokenService{answer: tt.answer}
 			service.register(f)
 			f.on("HEAD", "manifests/v1", f.bearer("x", emptyManifest))
-			c, _ := newClient(t, user("u", "cnry-1"))
+			c, _ := newClient(t, loginOf("cnry-1"))
 			_, err := c.Head(t.Context(), f.repo, "v1")
 			_, e := asProblem(t, err)
 			if e.Status != tt.status || NotFound(err) {
@@ -216,7 +218,7 @@ func TestARedirectToAnotherPortCarriesNoLogin(t *testing.T) {
 	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return true }, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
-	c, _ := newClient(t, user("u", "p"))
+	c, _ := newClient(t, loginOf("p"))
 	if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil {
 		t.Fatal(err)
 	}

@@ -71,9 +71,12 @@ type Client struct {
 func New(o Options) *Client {
 	c := &Client{retry: o.Retry.withDefaults(), sent: map[string]Credential{}}
 	if o.Transport == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = time.Minute
-		o.Transport = transport
+		o.Transport = http.DefaultTransport
+		if transport, ok := http.DefaultTransport.(*http.Transport); ok {
+			transport = transport.Clone()
+			transport.ResponseHeaderTimeout = time.Minute
+			o.Transport = transport
+		}
 	}
 	if c.logger = o.Logger; c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)

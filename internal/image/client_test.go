@@ -18,7 +18,7 @@ const someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef01234
 func TestHeadCostsOneRequest(t *testing.T) {
 	f := newFake(t)
 	digest := f.manifest(map[string]any{"schemaVersion": 2}, ocispec.MediaTypeImageManifest, "v1")
-	c, _ := newClient(t, user("u", "p"))
+	c, _ := newClient(t, loginOf("p"))
 	got, err := c.Head(t.Context(), f.repo, "v1")
 	if err != nil || got != (Descriptor{Digest: digest, MediaType: ocispec.MediaTypeImageManifest, Size: 19}) {
 		t.Fatalf("got %+v, %v", got, err)
@@ -257,7 +257,7 @@ func TestARegistrysWordsAreMaskedAndCut(t *testing.T) {
 		encoded := base64.StdEncoding.EncodeToString([]byte("u:" + password))
 		answering(403, "text/plain", "no "+password+" nor "+encoded+strings.Repeat(" é", 1000))(w, r)
 	})
-	c, _ := newClient(t, user("u", password))
+	c, _ := newClient(t, loginOf(password))
 	_, err := c.Inspect(t.Context(), f.repo.WithTag("v1"))
 	p, e := asProblem(t, err)
 	want(t, e.Message, "no [redacted] nor [redacted]")

@@ -145,9 +145,10 @@ type login func(ctx context.Context, host string) (Credential, error)
 
 func (f login) Credential(ctx context.Context, host string) (Credential, error) { return f(ctx, host) }
 
-func user(name, password string) Credentials {
+// loginOf is the credential of the user "u".
+func loginOf(text string) Credentials {
 	return login(func(context.Context, string) (Credential, error) {
-		return Credential{Username: name, Password: secret.New(password)}, nil
+		return Credential{Username: "u", Password: secret.New(text)}, nil
 	})
 }
 

@@ -58,7 +58,7 @@ func TestInspectReadsAnIndexWithoutItsAttestations(t *testing.T) {
 	if config.Labels["a"] != "1" || config.User != "1000:100" || !slices.Equal(config.Env, []string{"LANG=C.UTF-8"}) || digestOf(config.Raw) == "" {
 		t.Errorf("config %+v", config)
 	}
-	var size int64 = 1000 + amdConfig + armConfig
+	size := 1000 + amdConfig + armConfig
 	for _, digest := range []string{index, amd, arm} {
 		found, err := c.Head(t.Context(), f.repo, digest)
 		if err != nil {

@@ -37,7 +37,7 @@ func TestParseHostRefusesWhatIsNoHost(t *testing.T) {
 		"r.example.com:0", "r.example.com:65536", "[::1", "https://", "a b.c", "-a.b",
 	} {
 		got, err := ParseHost(address)
-		asProblem(t, err)
+		_ = asProblem(t, err)
 		if got != "" {
 			t.Errorf("ParseHost(%q) = %q with an error", address, got)
 		}

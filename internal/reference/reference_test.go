@@ -149,7 +149,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		ref, err := Parse(text)
 		if err != nil {
-			asProblem(t, err)
+			_ = asProblem(t, err)
 			return
 		}
 		again, err := Parse(ref.String())
