@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs all tests that need no account, with a real BuildKit, registry and base image (internal/enginetest), the provider's
+# tests on OpenTofu and, where one >= 1.11 is on PATH, on Terraform, then each fuzz target for 10 s.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ -z "${DATALAYER_TEST_ENGINE:-}" ]; then
+  go build -o bin/with-engine ./internal/enginetest/cmd/with-engine
+  exec bin/with-engine "$0"
+fi
+
+# The user's own settings of the CLIs have no part in the tests.
+for name in $(compgen -e TF_ || true); do unset "$name"; done
+export TF_CLI_CONFIG_FILE=/dev/null CHECKPOINT_DISABLE=1 AWS_EC2_METADATA_DISABLED=true
+
+say() { printf '\n== %s (%d s so far)\n' "$*" "$SECONDS"; }
+oldest=1.11
+
+tofu=$(tools/install.sh tofu)
+export TF_ACC=1
+say "all tests, the provider's on $("$tofu" version | head -1)"
+TF_ACC_TERRAFORM_PATH=$tofu TF_ACC_PROVIDER_NAMESPACE=hashicorp TF_ACC_PROVIDER_HOST=registry.opentofu.org \
+  go test -count=1 -timeout 40m ./...
+
+version=
+if terraform=$(command -v terraform); then
+  version=$("$terraform" version | sed -n '1s/^Terraform v//p')
+fi
+if [ -n "$version" ] && [ "$(printf '%s\n' "$oldest" "$version" | sort -V | head -1)" = "$oldest" ]; then
+  say "the provider's tests on Terraform $version"
+  TF_ACC_TERRAFORM_PATH=$terraform go test -count=1 -timeout 40m ./internal/provider/...
+else
+  echo "terraform: NOT RUN (Terraform >= $oldest is not on PATH${version:+, which has $version})"
+fi
+
+say "fuzz targets, 10 s each"
+tools/fuzz.sh 10s
+say "done"
