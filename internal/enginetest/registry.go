@@ -1,0 +1,202 @@
+package enginetest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
+)
+
+// Registry is a distribution v3 registry of one test, behind a proxy that logs requests and applies middleware.
+type Registry struct {
+	// Host is "127.0.0.1:port".
+	Host string
+
+	backend *engine.Registry
+	mu      sync.Mutex
+	log     []Request
+}
+
+// Request is one request as the registry's clients made it.
+type Request struct {
+	Method string
+	Path   string
+	Query  string
+	// Status is what was answered, 0 if the connection was cut.
+	Status int
+}
+
+// String is "PUT /v2/repository/manifests/tag 201".
+func (r Request) String() string {
+	target := r.Path
+	if r.Query != "" {
+		target += "?" + r.Query
+	}
+	return fmt.Sprintf("%s %s %d", r.Method, target, r.Status)
+}
+
+// StartRegistry starts an empty registry that ends with the test. The first middleware sees a request first; the
+// request log is before all of them.
+func StartRegistry(t testing.TB, middleware ...func(http.Handler) http.Handler) *Registry {
+	t.Helper()
+	env, err := readEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var program string
+	if env != nil {
+		program = env.RegistryProgram
+	} else {
+		paths, err := engine.Tools(t.Context(), os.Stderr, "registry")
+		if err != nil {
+			t.Fatal(err)
+		}
+		program = paths["registry"]
+	}
+	backend, err := engine.StartRegistry(t.Context(), program, filepath.Join(t.TempDir(), "registry"), "unix", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Stop)
+
+	r := &Registry{backend: backend}
+	transport := backend.Transport()
+	t.Cleanup(transport.CloseIdleConnections)
+	var handler http.Handler = &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(&url.URL{Scheme: "http", Host: p.In.Host})
+			p.Out.Host = p.In.Host
+			// Middleware alone decides who gets in.
+			p.Out.Header.Del("Authorization")
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	for _, wrap := range slices.Backward(middleware) {
+		handler = wrap(handler)
+	}
+	server := httptest.NewServer(r.logged(handler))
+	t.Cleanup(server.Close)
+	r.Host = strings.TrimPrefix(server.URL, "http://")
+	return r
+}
+
+// Requests gives what was asked since the start or ResetRequests, in the order of the answers.
+func (r *Registry) Requests() []Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.log)
+}
+
+// ResetRequests empties the request log.
+func (r *Registry) ResetRequests() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log = nil
+}
+
+// Left gives every tag ("repository:tag"), every manifest that still answers ("repository@sha256:…") and every upload
+// that was neither finished nor cancelled ("repository upload id"), as they are on disk. Middleware is not asked.
+func (r *Registry) Left(t testing.TB) []string {
+	t.Helper()
+	content, err := engine.Contents(r.backend.Storage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := content.Tags
+	for _, manifest := range content.Manifests {
+		if r.answers(t, manifest) {
+			left = append(left, manifest)
+		}
+	}
+	return append(left, content.Uploads...)
+}
+
+// PushBase puts the base image of the shared engine into this registry too, past all middleware, and gives its
+// reference by digest.
+func (r *Registry) PushBase(t testing.TB) string {
+	t.Helper()
+	reference, err := engine.PushBase(t.Context(), &http.Client{Transport: r.backend.Transport()}, r.Host, Engine(t).BaseLayer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reference
+}
+
+func (r *Registry) answers(t testing.TB, manifest string) bool {
+	t.Helper()
+	repository, digest, _ := strings.Cut(manifest, "@")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://registry/v2/"+repository+"/manifests/"+digest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Distribution answers 404 for a form of manifest that the client did not name.
+	request.Header["Accept"] = []string{
+		ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
+		"application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json",
+	}
+	transport := r.backend.Transport()
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		t.Fatal(err)
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		return true
+	case http.StatusNotFound:
+		return false
+	}
+	t.Fatalf("GET %s: %s", manifest, response.Status)
+	return false
+}
+
+func (r *Registry) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		recorder := &statusRecorder{ResponseWriter: w}
+		entry := Request{Method: request.Method, Path: request.URL.Path, Query: request.URL.RawQuery}
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			entry.Status = recorder.status
+			r.log = append(r.log, entry)
+		}()
+		next.ServeHTTP(recorder, request)
+	})
+}
+
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *statusRecorder) Write(data []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	return s.ResponseWriter.Write(data)
+}
+
+// Unwrap lets http.ResponseController reach what the server gave.
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
