@@ -125,16 +125,26 @@ func lockedPackages(ctx context.Context, locked *lock.Lock, python types.String,
 // state because the registry does not hold it, and a missing cache key means that content cannot be compared.
 func (m environmentModel) replacedBy(state environmentModel, c content, imported bool) []path.Path {
 	var reasons []path.Path
-	if c.key.IsUnknown() || !state.CacheKey.IsNull() && !c.key.Equal(state.CacheKey) {
+	if c.key.IsUnknown() || state.CacheKey.ValueString() != "" && !c.key.Equal(state.CacheKey) {
 		reasons = append(reasons, path.Root("cache_key"))
 	}
-	if !m.Repository.Equal(state.Repository) {
+	if !sameRepository(m.Repository, state.Repository) {
 		reasons = append(reasons, path.Root("repository"))
 	}
 	if !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger) {
 		reasons = append(reasons, path.Root("rebuild_trigger"))
 	}
 	return reasons
+}
+
+// sameRepository compares what two spellings name: Docker Hub's repositories have several.
+func sameRepository(planned, prior types.String) bool {
+	one, err := reference.ParseRepository(planned.ValueString())
+	if planned.IsUnknown() || err != nil {
+		return planned.Equal(prior)
+	}
+	other, err := reference.ParseRepository(prior.ValueString())
+	return err == nil && one == other
 }
 
 // asNew is the plan of an artifact that is to be built.

@@ -4,6 +4,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
@@ -97,7 +98,8 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 		appendProblems(&resp.Diagnostics, err, registriesVariable+" cannot be read")
 		return
 	}
-	s.static = static
+	s.static = credential.Static{}
+	maps.Copy(s.static, static)
 	s.registriesUnknown = !whollyKnown(ctx, config.Registries)
 	if !config.Registries.IsUnknown() {
 		var logins map[string]registryLoginModel
