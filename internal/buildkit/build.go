@@ -58,7 +58,8 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	}()
 	s := &solve{request: request, base: base}
 	response, err := d.client.Build(ctx, client.SolveOpt{
-		Session: attachables(request.Credentials, request.Network.CABundle),
+		FrontendAttrs: request.Attestations.attributes(),
+		Session:       attachables(request.Credentials, request.Network),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",

@@ -62,6 +62,9 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	if diskFull.MatchString(text) || f.step != nil && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
 		return f.problem("BuildKit is out of disk space", err, "Free space on the daemon's machine ("+f.daemon.Address+"): `buildctl prune` empties its cache.")
 	}
+	if found := f.generatorProblem(err); found != nil {
+		return found
+	}
 	if f.step != nil {
 		if found := f.stepProblem(err); found != nil {
 			return found

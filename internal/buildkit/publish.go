@@ -30,6 +30,8 @@ type Published struct {
 	Result
 	// Image is what the registry says of it.
 	Image *image.Image
+	// Attestations are the statements that the pushed index carries.
+	Attestations []image.Attestation
 	// BuiltAt is when the build ended; BuildDuration is how long build and push took.
 	BuiltAt       time.Time
 	BuildDuration time.Duration
@@ -91,7 +93,8 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if published.Image, err = p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest)); err != nil {
 		return nil, err
 	}
-	return published, nil
+	published.Attestations, err = p.Registry.Attestations(ctx, request.Repository, published.Image)
+	return published, err
 }
 
 func (a *phase) enter(name, object string) { a.name, a.object = name, object }

@@ -146,10 +146,13 @@ func writeFiles(state llb.State, files []environment.File) (llb.State, error) {
 
 // networked are the options of a step that reaches a package index.
 func (r recipe) networked() []llb.RunOption {
-	network := r.request.Network
+	var options []llb.RunOption
+	// A proxy's address may hold a password, and BuildKit's own proxy setting ends up in provenance: so it is a secret.
+	for _, name := range slices.Sorted(maps.Keys(r.request.Network.proxies())) {
+		options = append(options, llb.AddSecretWithDest(name, nil, llb.SecretAsEnvName(name)))
+	}
 	// apt drops root while it downloads, so the bundle, which is no secret, is readable by all.
-	options := []llb.RunOption{llb.WithProxy(llb.ProxyEnv{HTTPProxy: network.HTTPProxy, HTTPSProxy: network.HTTPSProxy, NoProxy: network.NoProxy})}
-	if len(network.CABundle) > 0 {
+	if len(r.request.Network.CABundle) > 0 {
 		options = append(options, llb.AddSecret("/run/secrets/"+caSecret, llb.SecretID(caSecret), llb.SecretFileOpt(0, 0, 0o444)))
 	}
 	return options

@@ -110,7 +110,10 @@ func describe(t *testing.T, state llb.State) string {
 			meta := o.Exec.Meta
 			fmt.Fprintf(&out, "exec %q\n  user=%s cwd=%s network=%s\n  env=%q\n", meta.Args, meta.User, meta.Cwd, o.Exec.Network, meta.Env)
 			if meta.ProxyEnv != nil {
-				fmt.Fprintf(&out, "  proxy=%s\n", meta.ProxyEnv.HttpsProxy)
+				t.Error("a proxy is in the graph, and so in the provenance")
+			}
+			for _, s := range o.Exec.Secretenv {
+				fmt.Fprintf(&out, "  secret env %s\n", s.Name)
 			}
 			for _, m := range o.Exec.Mounts {
 				fmt.Fprintf(&out, "  mount %s %s readonly=%v secret=%v\n", m.Dest, m.MountType, m.Readonly, m.SecretOpt)

@@ -20,6 +20,8 @@ type Request struct {
 	Python string
 	// Labels are put on the image beside the base's own.
 	Labels map[string]string
+	// Attestations are the statements that BuildKit makes about the image.
+	Attestations Attestations
 	// Repository takes the image, by digest; no tag is put.
 	Repository reference.Repository
 	// Credentials are asked for each host while the daemon pulls and pushes.
@@ -28,6 +30,14 @@ type Request struct {
 	Secrets []secret.Value
 	// Network is what the steps need to reach package indexes.
 	Network Network
+}
+
+// Attestations says which in-toto statements to attach.
+type Attestations struct {
+	// SBOMGenerator is the image that BuildKit runs to list what is in the image, pinned by digest; zero makes no SBOM.
+	SBOMGenerator reference.Reference
+	// Provenance is "max", "min", or "" for none.
+	Provenance string
 }
 
 // Network is what stands between a step and the package indexes.

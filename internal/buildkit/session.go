@@ -2,6 +2,7 @@ package buildkit
 
 import (
 	"context"
+	"strings"
 
 	"github.com/moby/buildkit/session"
 	"github.com/moby/buildkit/session/auth"
@@ -37,10 +38,21 @@ func (s *credentialServer) Credentials(ctx context.Context, request *auth.Creden
 	return &auth.CredentialsResponse{Username: credential.Username, Secret: credential.Password.Reveal()}, nil
 }
 
-func attachables(credentials image.Credentials, caBundle []byte) []session.Attachable {
-	list := []session.Attachable{&credentialServer{source: credentials}}
-	if len(caBundle) > 0 {
-		list = append(list, secretsprovider.FromMap(map[string][]byte{caSecret: caBundle}))
+func attachables(credentials image.Credentials, network Network) []session.Attachable {
+	secrets := network.proxies()
+	if len(network.CABundle) > 0 {
+		secrets[caSecret] = network.CABundle
 	}
-	return list
+	return []session.Attachable{&credentialServer{source: credentials}, secretsprovider.FromMap(secrets)}
+}
+
+// proxies are the environment variables, in both of the spellings that programs read, of a step that uses the network.
+func (n Network) proxies() map[string][]byte {
+	variables := map[string][]byte{}
+	for name, value := range map[string]string{"HTTP_PROXY": n.HTTPProxy, "HTTPS_PROXY": n.HTTPSProxy, "NO_PROXY": n.NoProxy} {
+		if value != "" {
+			variables[name], variables[strings.ToLower(name)] = []byte(value), []byte(value)
+		}
+	}
+	return variables
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-// maxBody bounds what is read of one answer: no manifest or image config comes near it.
-const maxBody = 8 << 20
+// maxBody bounds what is read of one answer: the largest is the SBOM of a large image, with some megabytes.
+const maxBody = 64 << 20
 
 // Credential is what a host gets: user name and password, or the refresh token that Docker calls an identity token.
 // Zero is anonymous.

@@ -27,6 +27,9 @@ type Image struct {
 	Configs map[string]Config
 	// Children are the digests of all manifests of an index in its order, attestations included; empty for a manifest.
 	Children []string
+
+	// attested is attestation manifest to the manifest it speaks of.
+	attested map[string]string
 }
 
 // Config is a platform's image config.
@@ -66,7 +69,7 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 	}
 	found := &Image{
 		Digest: top.Digest, MediaType: top.MediaType, SizeBytes: top.Size,
-		Manifests: map[string]string{}, Configs: map[string]Config{},
+		Manifests: map[string]string{}, Configs: map[string]Config{}, attested: map[string]string{},
 	}
 	var parts []part
 	if isIndex(top.MediaType) {
@@ -79,6 +82,9 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 		}
 		for _, child := range index.Manifests {
 			found.Children = append(found.Children, child.Digest.String())
+			if attestation(child) {
+				found.attested[child.Digest.String()] = child.Annotations[annotationDigest]
+			}
 		}
 		if parts, err = c.platformImages(ctx, ref.Repository, index); err != nil {
 			return nil, err
@@ -177,7 +183,7 @@ func newConfig(raw []byte, config ocispec.Image) Config {
 
 // attestation tells BuildKit's provenance and SBOM manifests from images.
 func attestation(child ocispec.Descriptor) bool {
-	if child.Annotations["vnd.docker.reference.type"] == "attestation-manifest" {
+	if child.Annotations[annotationType] == typeAttestation {
 		return true
 	}
 	return child.Platform != nil && child.Platform.OS == "unknown" && child.Platform.Architecture == "unknown"

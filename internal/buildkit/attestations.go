@@ -1,0 +1,63 @@
+package buildkit
+
+import (
+	"context"
+	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// DefaultSBOMGenerator is the generator that BuildKit's own clients take. It is a tag, so it is resolved to a digest
+// when an artifact is created, and never again for it.
+const DefaultSBOMGenerator = "docker.io/docker/buildkit-syft-scanner:stable-1"
+
+// withoutSBOM is the way out that every failure of a generator names.
+const withoutSBOM = "Set attestations.sbom_generator to a generator that this network reaches, pinned by digest, or attestations.sbom = false to build without an SBOM."
+
+// attributes are BuildKit's own names for what is asked for.
+func (a Attestations) attributes() map[string]string {
+	attributes := map[string]string{}
+	if a.Provenance != "" {
+		attributes["attest:provenance"] = "mode=" + a.Provenance
+	}
+	if a.SBOMGenerator.Digest != "" {
+		attributes["attest:sbom"] = "generator=" + a.SBOMGenerator.String()
+	}
+	return attributes
+}
+
+// ResolveGenerator pins the default generator.
+func ResolveGenerator(ctx context.Context, registry *image.Client) (reference.Reference, error) {
+	named, err := reference.Parse(DefaultSBOMGenerator)
+	if err != nil {
+		return reference.Reference{}, err
+	}
+	pinned, err := registry.Resolve(ctx, named)
+	if err != nil {
+		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
+			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM}
+	}
+	return pinned.WithDigest(pinned.Digest), nil
+}
+
+// generatorProblem tells a failure of the SBOM generator, or to get it, from one of the build.
+func (f buildFailure) generatorProblem(err error) error {
+	generator := f.request.Attestations.SBOMGenerator
+	if generator.Digest == "" {
+		return nil
+	}
+	title := ""
+	switch {
+	case f.step != nil && strings.Contains(f.step.name, "generating sbom using"):
+		title = "SBOM generator failed"
+	case strings.Contains(err.Error(), generator.Digest):
+		title = "SBOM generator cannot be pulled"
+	default:
+		return nil
+	}
+	p := f.at("attestations", f.problem(title, err, withoutSBOM))
+	p.Object = generator.String() + ", for " + p.Object
+	return p
+}
