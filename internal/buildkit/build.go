@@ -48,7 +48,7 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(request.Secrets...)
+	masker := secret.NewMasker(request.secrets()...)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -59,7 +59,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	s := &solve{request: request, base: base}
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
-		Session:       attachables(request.Credentials, request.Network),
+		Session:       attachables(request.Credentials, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",

@@ -41,6 +41,8 @@ var (
 	mismatched   = regexp.MustCompile(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
 	expectedHash = regexp.MustCompile(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
 	gotHash      = regexp.MustCompile(`Got\s+([0-9a-f]{32,})`)
+	indexSilent  = regexp.MustCompile(`(?m)^datalayer: index did not answer: (.*)$`)
+	indexRefused = regexp.MustCompile(`(?m)^datalayer: index answered (401|403) .*$`)
 	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
 	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
 	noBackend    = regexp.MustCompile(`BackendUnavailable|Cannot import '([\w.]+)'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)`)
@@ -128,6 +130,12 @@ func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
 	if hashMismatch.MatchString(log) {
 		return f.problem("Hash mismatch in the locked packages", errors.New(describeMismatch(f.step.lines)),
 			"The index serves other bytes than the lock was made from. Nothing was installed. Resolve the lock again, and find out why the file changed before you trust it.")
+	}
+	if f.request.PackageIndex != nil && indexRefused.MatchString(log) {
+		return f.problem("Package index refused the login", errors.New(indexRefused.FindString(log)), "Check package_index.username and package_index.password_wo, and that the login may read the index "+f.request.PackageIndex.URL.Redacted()+".")
+	}
+	if match := indexSilent.FindStringSubmatch(log); match != nil {
+		return f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+").")
 	}
 	if match := noSuchDist.FindStringSubmatch(log); match != nil {
 		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."

@@ -90,12 +90,12 @@ func (r recipe) image() (root llb.State, report *llb.State, err error) {
 	}
 	spec := r.request.Spec.Normalize()
 	if len(spec.AptPackages) > 0 {
-		state = state.Run(append(r.networked(),
+		state = state.Run(append(append(r.networked(), r.buildSecrets(0, 0)...),
 			llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, spec.AptPackages...)),
 			programs(map[string]string{"apt.sh": aptProgram}), llb.WithCustomName(stepApt))...).Root()
 	}
 	if r.request.Lock != nil {
-		step := state.Run(append(r.networked(),
+		step := state.Run(append(append(r.networked(), r.packageIndex()...),
 			llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
 			programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
 			// With it pip writes byte-code that is checked by hash: with times the copy in the image would be stale.
@@ -115,9 +115,15 @@ func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
 	for i, command := range spec.PostInstall {
 		options := []llb.RunOption{
 			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
-			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.Network(pb.NetMode_NONE),
+			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)),
 			llb.WithCustomName(fmt.Sprintf("post_install[%d]", i)),
 		}
+		if command.Network != nil && *command.Network {
+			options = append(options, r.networked()...)
+		} else {
+			options = append(options, llb.Network(pb.NetMode_NONE))
+		}
+		options = append(options, r.buildSecrets(environment.UID, environment.GID)...)
 		for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 			options = append(options, llb.AddEnv(name, spec.Env[name]))
 		}
@@ -156,6 +162,32 @@ func (r recipe) networked() []llb.RunOption {
 		options = append(options, llb.AddSecret("/run/secrets/"+caSecret, llb.SecretID(caSecret), llb.SecretFileOpt(0, 0, 0o444)))
 	}
 	return options
+}
+
+// packageIndex are the mounts by which the install step learns of the package index.
+func (r recipe) packageIndex() []llb.RunOption {
+	index := r.request.PackageIndex
+	if index == nil {
+		return nil
+	}
+	options := []llb.RunOption{secretFile(indexSecret, indexSecret, 0, 0)}
+	if len(index.CACertificates) > 0 {
+		options = append(options, secretFile(indexCASecret, indexCASecret, 0, 0))
+	}
+	return options
+}
+
+// buildSecrets are the user's secrets, readable by the step's user alone.
+func (r recipe) buildSecrets(uid, gid int) []llb.RunOption {
+	var options []llb.RunOption
+	for _, name := range slices.Sorted(maps.Keys(r.request.BuildSecrets)) {
+		options = append(options, secretFile(name, buildSecretPrefix+name, uid, gid))
+	}
+	return options
+}
+
+func secretFile(name, id string, uid, gid int) llb.RunOption {
+	return llb.AddSecret("/run/secrets/"+name, llb.SecretID(id), llb.SecretFileOpt(uid, gid, 0o400))
 }
 
 func programs(files map[string]string) llb.RunOption {

@@ -1,6 +1,10 @@
 package buildkit
 
 import (
+	"maps"
+	"net/url"
+	"slices"
+
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -28,8 +32,21 @@ type Request struct {
 	Credentials image.Credentials
 	// Secrets are masked in logs and errors.
 	Secrets []secret.Value
+	// PackageIndex is where the lock's files come from; nil leaves it to the base's pip.
+	PackageIndex *PackageIndex
+	// BuildSecrets are mounted by name in the apt and post-install steps, as /run/secrets/<name>.
+	BuildSecrets map[string]secret.Value
 	// Network is what the steps need to reach package indexes.
 	Network Network
+}
+
+// secrets are all values that no log line and no error may show.
+func (r Request) secrets() []secret.Value {
+	values := slices.Collect(maps.Values(r.BuildSecrets))
+	if r.PackageIndex != nil {
+		values = append(values, r.PackageIndex.Password)
+	}
+	return append(values, r.Secrets...)
 }
 
 // Attestations says which in-toto statements to attach.
@@ -38,6 +55,16 @@ type Attestations struct {
 	SBOMGenerator reference.Reference
 	// Provenance is "max", "min", or "" for none.
 	Provenance string
+}
+
+// PackageIndex is a package index (PEP 503). Address and login reach pip through a secret mount alone.
+type PackageIndex struct {
+	// URL is the simple index, without a login.
+	URL *url.URL
+	// CACertificates holds PEM certificates that pip trusts for it, and none other.
+	CACertificates []byte
+	Username       string
+	Password       secret.Value
 }
 
 // Network is what stands between a step and the package indexes.

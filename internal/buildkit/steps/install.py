@@ -5,13 +5,21 @@ usage: install.py REQUIREMENTS REPORT   (REQUIREMENTS is in the canonical form: 
 REPORT gets {"installed": {name: version}}. Lines for the builder start with "datalayer: ".
 """
 
+import base64
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 import sysconfig
+import urllib.error
+import urllib.parse
+import urllib.request
 from importlib import metadata
+
+
+INDEX = "/run/secrets/datalayer-index-url"
 
 
 def normalize(name):
@@ -20,7 +28,39 @@ def normalize(name):
 
 def step_environment():
     # What the base or the daemon says about pip must not change what a lock installs.
-    return {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "UV_"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "UV_"))}
+    if os.path.exists(INDEX):
+        # pip's configuration files would go before a file of ours, and its log masks a password in this variable.
+        with open(INDEX, encoding="utf-8") as file:
+            kept.update(PIP_CONFIG_FILE=os.devnull, PIP_INDEX_URL=file.read())
+    return kept
+
+
+def certificates():
+    for path in ("/run/secrets/datalayer-index-ca", "/run/secrets/datalayer-ca-bundle"):
+        if os.path.exists(path):
+            return ["--cert=" + path]
+    return []
+
+
+def ask_index(name):
+    """Says how the index answers for a package: pip's log is silent on a refused login."""
+    if not os.path.exists(INDEX):
+        return
+    with open(INDEX, encoding="utf-8") as file:
+        address = urllib.parse.urlsplit(file.read())
+    request = urllib.request.Request(urllib.parse.urlunsplit(address._replace(netloc=address.netloc.rpartition("@")[2])).rstrip("/") + f"/{name}/")
+    if address.username:
+        login = ":".join(urllib.parse.unquote(part or "") for part in (address.username, address.password))
+        request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    trusted = [option.partition("=")[2] for option in certificates()]
+    try:
+        context = ssl.create_default_context(cafile=trusted[0] if trusted else None)
+        urllib.request.urlopen(request, timeout=20, context=context).close()
+    except urllib.error.HTTPError as error:
+        print(f"datalayer: index answered {error.code} {error.reason}", file=sys.stderr)
+    except (OSError, ValueError) as error:
+        print(f"datalayer: index did not answer: {error}", file=sys.stderr)
 
 
 def pip(*arguments, capture=False):
@@ -70,8 +110,7 @@ def main():
     ]
     if externally_managed():
         common.append("--break-system-packages")
-    if os.path.exists("/run/secrets/datalayer-ca-bundle"):
-        common.append("--cert=/run/secrets/datalayer-ca-bundle")
+    common += certificates()
     for extra, chosen in (
         ([], [line for line in lines if names[line] not in apt_owned]),
         (["--ignore-installed"], [line for line in lines if names[line] in apt_owned]),
@@ -84,6 +123,7 @@ def main():
         code = pip(*common, *extra, "-r", part).returncode
         os.remove(part)
         if code:
+            ask_index(names[chosen[0]])
             print(f"datalayer: pip install ended with status {code}", file=sys.stderr)
             return 1
 
