@@ -28,8 +28,8 @@ var lines = [][]string{
 	{"problem", "secret"},
 }
 
-// workshops hold tests' and developers' tools. They may import any room; no room imports them.
-var workshops = []string{"enginetest", "demo"}
+// workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.
+var workshops = []string{"enginetest", "demo", "sbom"}
 
 func lineOf(room string) int {
 	return slices.IndexFunc(lines, func(rooms []string) bool { return slices.Contains(rooms, room) })

@@ -1,3 +1,3 @@
 // Package enginetest gives tests the real things: an OCI registry of their own (StartRegistry), and the BuildKit daemon,
-// registry and base image that one run of the tests shares (Engine).
+// registry, base image and SBOM generator that one run of the tests shares (Engine).
 package enginetest

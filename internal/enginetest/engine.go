@@ -28,6 +28,8 @@ type Env struct {
 	BasePython string `json:"base_python"`
 	// BaseLayer is the file with the base image's only layer, a gzipped tar.
 	BaseLayer string `json:"base_layer"`
+	// GeneratorReference is the project's own SBOM generator in that registry, "host/sbom-generator@sha256:…".
+	GeneratorReference string `json:"generator_reference"`
 	// RegistryProgram is the registry's binary, for registries of a test's own.
 	RegistryProgram string `json:"registry_program"`
 	// CABundle is the file with the certificate authorities that stand before the package index; "" if none do.

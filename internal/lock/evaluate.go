@@ -73,13 +73,13 @@ func (m *marker) evaluate(env surroundings) truth {
 	if m == nil {
 		return yes
 	}
+	if m.constant != unknown {
+		return m.constant
+	}
 	if m.join == "" {
 		return m.compare(env)
 	}
-	decides, otherwise := no, yes
-	if m.join == "or" {
-		decides, otherwise = yes, no
-	}
+	decides, otherwise := deciding(m.join)
 	for _, term := range m.terms {
 		switch term.evaluate(env) {
 		case decides:
@@ -89,6 +89,14 @@ func (m *marker) evaluate(env surroundings) truth {
 		}
 	}
 	return otherwise
+}
+
+// deciding is the value of a term that decides an "and" or "or", and the value of one that leaves it to the others.
+func deciding(join string) (decides, otherwise truth) {
+	if join == "or" {
+		return yes, no
+	}
+	return no, yes
 }
 
 func (m *marker) compare(env surroundings) truth {

@@ -37,7 +37,7 @@ func (f findings) problems() error {
 				Path:   []any{"lock"},
 				Object: fmt.Sprintf("line %d and below", one.line),
 				Cause:  fmt.Errorf("only the first %d problems are shown; what follows was not checked", maxFindings),
-				Advice: "Correct those shown first. So many usually mean that the text is not a requirements file.",
+				Advice: "Correct those shown first. So many usually mean that the text is not a lock.",
 			})
 			break
 		}

@@ -15,11 +15,11 @@ const maxSize = 4 << 20
 var (
 	tooLarge = reason{"Lock too large", "Pass a requirements file made by `uv pip compile --generate-hashes`."}
 	notUTF8  = reason{"Lock that is not UTF-8", "Save the file as UTF-8; a shell's `>` may have written UTF-16."}
-	control  = reason{"Control character in the lock", "Remove the character; a requirements file is plain text."}
+	control  = reason{"Control character in the lock", "Remove the character; a lock is plain text."}
 	empty    = reason{"Lock without requirements", "Name at least one package, or leave `lock` out to install nothing."}
-	notAList = reason{"Lock in another format", "Export it as hashed requirements: `uv export --format requirements.txt` or `uv pip compile --generate-hashes`."}
+	notAList = reason{"Lock in another format", "Export it: `uv export --format requirements.txt` or `--format pylock.toml`, or `uv pip compile --generate-hashes`."}
 
-	otherFormat = regexp.MustCompile(`^(\{|\[\[?[A-Za-z_-]+\]|lock-version\s*=|version\s*=\s*\d)`)
+	otherFormat = regexp.MustCompile(`^(\{|\[\[?[A-Za-z_-]+\]|version\s*=\s*\d)`)
 )
 
 // logicalLine is one or more physical lines joined by backslashes, comments cut off.
@@ -38,9 +38,8 @@ func (l *logicalLine) at(offset int) int {
 	return l.lines[next-1]
 }
 
-// readLines folds a byte order mark and CRLF, checks the text as a whole, and joins continued lines as pip does: a line
-// that ends in a backslash goes on, a comment never does. Blank lines are left out.
-func readLines(text string) ([]logicalLine, findings) {
+// physicalLines folds a byte order mark and CRLF, and checks the text as a whole.
+func physicalLines(text string) ([]string, findings) {
 	if len(text) > maxSize {
 		return nil, findings{{reason: tooLarge, cause: fmt.Sprintf("the lock has %d bytes; at most %d are allowed", len(text), maxSize)}}
 	}
@@ -49,7 +48,12 @@ func readLines(text string) ([]logicalLine, findings) {
 	if bad := checkCharacters(physical); bad != nil {
 		return nil, bad
 	}
+	return physical, nil
+}
 
+// joinLines joins continued lines as pip does: a line that ends in a backslash goes on, a comment never does. Blank
+// lines are left out.
+func joinLines(physical []string) ([]logicalLine, findings) {
 	var all []logicalLine
 	var current logicalLine
 	var joined strings.Builder
@@ -79,7 +83,7 @@ func readLines(text string) ([]logicalLine, findings) {
 		return nil, findings{{reason: empty, cause: "the lock holds nothing but comments and blank lines"}}
 	}
 	if otherFormat.MatchString(strings.TrimSpace(all[0].text)) {
-		return nil, findings{{line: all[0].lines[0], reason: notAList, cause: "this looks like pylock.toml, uv.lock or JSON, not like a requirements file"}}
+		return nil, findings{{line: all[0].lines[0], reason: notAList, cause: "this looks like uv.lock, another TOML file or JSON, not like a requirements file or pylock.toml"}}
 	}
 	return all, nil
 }

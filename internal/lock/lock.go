@@ -1,5 +1,8 @@
-// Package lock reads hash-locked requirements, the file that `uv pip compile --generate-hashes` and
-// `pip-compile --generate-hashes` write, and reduces it to the one canonical form that pip is given.
+// Package lock reads hash-locked requirements and reduces them to the one canonical form that pip is given. They come
+// as the requirements file that `uv pip compile --generate-hashes` and `pip-compile --generate-hashes` write, or as a
+// pylock.toml (PEP 751), of which the default installation is taken: no extras, the default groups. An archive there is
+// a URL requirement; wheels and sdist are a pinned one with the hashes of all files, which come from the environment's
+// own index, never from the URLs in the file.
 //
 // # Canonical form
 //
@@ -45,37 +48,38 @@ type Requirement struct {
 
 	marker      *marker
 	fileVersion string
+	python      *pythonRange
 }
 
 // Lock is a valid set of hash-locked requirements. Parse makes it.
 type Lock struct {
 	requirements []Requirement
+	conditions   conditions
 	canonical    string
 }
 
-// Parse reads a requirements file by the rules of hash-checking mode and of this package. The error is a problem.List
-// with every offending line, in order, each with its line number and, where one can be told, its package; beyond
-// 200 it stops, and a last problem says where.
+// Parse reads a requirements file or a pylock.toml by the rules of hash-checking mode and of this package. The error is
+// a problem.List with every offending line, in order, each with its line number and, where one can be told, its
+// package (in a pylock.toml, the line where the package begins); beyond 200 it stops, and a last problem says where.
 func Parse(text string) (*Lock, error) {
-	lines, findings := readLines(text)
-	if findings == nil {
-		p := parser{seen: map[string]map[string]int{}}
-		for _, line := range lines {
-			p.line(line)
-			if len(p.findings) > maxFindings {
-				break
-			}
-		}
-		p.finish()
-		if len(p.findings) == 0 {
-			return newLock(p.requirements), nil
-		}
-		findings = p.findings
+	physical, bad := physicalLines(text)
+	if bad != nil {
+		return nil, bad.problems()
 	}
-	return nil, findings.problems()
+	p := parser{seen: map[string]map[string]int{}}
+	var c conditions
+	if isPylock(physical) {
+		c = p.pylock(strings.Join(physical, "\n"))
+	} else {
+		p.requirementsFile(physical)
+	}
+	if len(p.findings) > 0 {
+		return nil, p.findings.problems()
+	}
+	return newLock(p.requirements, c), nil
 }
 
-func newLock(requirements []Requirement) *Lock {
+func newLock(requirements []Requirement, c conditions) *Lock {
 	slices.SortStableFunc(requirements, func(a, b Requirement) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.line(), b.line()))
 	})
@@ -84,7 +88,7 @@ func newLock(requirements []Requirement) *Lock {
 		b.WriteString(r.line())
 		b.WriteByte('\n')
 	}
-	return &Lock{requirements: requirements, canonical: b.String()}
+	return &Lock{requirements: requirements, conditions: c, canonical: b.String()}
 }
 
 // line is the requirement as a line of the canonical form, without its end.

@@ -8,6 +8,9 @@ import (
 
 // marker is a PEP 508 environment marker: either a comparison, or "and"/"or" over two or more markers.
 type marker struct {
+	// constant is the value of a marker that is the same everywhere; only a pylock.toml has such.
+	constant truth
+
 	join  string
 	terms []*marker
 
@@ -47,21 +50,7 @@ func isVersionVariable(name string) bool {
 const maxDepth = 50
 
 // parseMarker reads a marker. Each comparison must have a variable on one side and a literal on the other.
-func parseMarker(text string) (*marker, error) {
-	tokens, err := markerTokens(text)
-	if err != nil {
-		return nil, err
-	}
-	p := markerParser{tokens: tokens}
-	m, err := p.or(0)
-	if err != nil {
-		return nil, err
-	}
-	if p.next < len(p.tokens) {
-		return nil, fmt.Errorf("%q is out of place", p.peek())
-	}
-	return m, nil
-}
+func parseMarker(text string) (*marker, error) { return parsePylockMarker(text, nil) }
 
 // markerTokens splits a marker; a literal keeps its opening quote as a mark of what it is.
 func markerTokens(text string) ([]string, error) {
@@ -110,6 +99,7 @@ func isWord(c byte) bool {
 type markerParser struct {
 	tokens []string
 	next   int
+	sets   markerSets
 }
 
 func (p *markerParser) peek() string {
@@ -134,15 +124,20 @@ func (p *markerParser) or(depth int) (*marker, error) {
 }
 
 func (p *markerParser) joined(word string, term func() (*marker, error)) (*marker, error) {
+	decides, otherwise := deciding(word)
+	decided := false
 	var terms []*marker
 	for {
 		one, err := term()
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if one.join == word {
+		case one.constant == decides:
+			decided = true
+		case one.constant == otherwise:
+		case one.join == word:
 			terms = append(terms, one.terms...)
-		} else {
+		default:
 			terms = append(terms, one)
 		}
 		if p.peek() != word {
@@ -150,7 +145,12 @@ func (p *markerParser) joined(word string, term func() (*marker, error)) (*marke
 		}
 		p.next++
 	}
-	if len(terms) == 1 {
+	switch {
+	case decided:
+		return &marker{constant: decides}, nil
+	case len(terms) == 0:
+		return &marker{constant: otherwise}, nil
+	case len(terms) == 1:
 		return terms[0], nil
 	}
 	return &marker{join: word, terms: terms}, nil
@@ -192,6 +192,9 @@ func (p *markerParser) comparison() (*marker, error) {
 	case "==", "!=", "<", "<=", ">", ">=", "~=", "===", "in", "not in":
 	default:
 		return nil, fmt.Errorf("%q is not an operator of markers", op)
+	}
+	if m, err := p.sets.membership(left, op, right); m != nil || err != nil {
+		return m, err
 	}
 	m := &marker{op: op, reversed: isLiteral(left)}
 	variable, literal := left, right

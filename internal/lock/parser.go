@@ -39,6 +39,18 @@ func (p *parser) report(line int, name string, why reason, format string, args .
 	p.findings = append(p.findings, finding{line, name, why, fmt.Sprintf(format, args...)})
 }
 
+func (p *parser) requirementsFile(physical []string) {
+	lines, bad := joinLines(physical)
+	p.findings = append(p.findings, bad...)
+	for _, line := range lines {
+		p.line(line)
+		if len(p.findings) > maxFindings {
+			break
+		}
+	}
+	p.finish()
+}
+
 func (p *parser) finish() {
 	if p.unhashed != nil {
 		p.findings = append(p.findings, *p.unhashed)

@@ -35,7 +35,8 @@ func (t Target) String() string {
 
 // ForTarget gives the requirements whose marker holds on the target, in canonical order. known is false, and the
 // requirements nil, when a marker needs something that the target does not say. The error is a problem.List: a package
-// that would be installed in two versions, or a lock of which the target installs nothing.
+// that would be installed in two versions, a lock of which the target installs nothing, or a requires-python or
+// environments of a pylock.toml that the target surely does not meet.
 func (l *Lock) ForTarget(target Target) (requirements []Requirement, known bool, err error) {
 	env, ok := target.surroundings()
 	if !ok {
@@ -47,7 +48,7 @@ func (l *Lock) ForTarget(target Target) (requirements []Requirement, known bool,
 		}}
 	}
 	known = true
-	var problems problem.List
+	problems := l.conditions.refuse(env, target)
 	for _, r := range l.requirements {
 		switch r.marker.evaluate(env) {
 		case unknown:
@@ -56,6 +57,7 @@ func (l *Lock) ForTarget(target Target) (requirements []Requirement, known bool,
 			if n := len(requirements); n > 0 && requirements[n-1].Name == r.Name {
 				problems = append(problems, twice(requirements[n-1], r, target))
 			}
+			problems = append(problems, r.refuse(env, target)...)
 			requirements = append(requirements, r)
 		}
 	}

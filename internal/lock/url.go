@@ -59,6 +59,11 @@ func versionInURL(raw, name string) (version, cause string) {
 	if err != nil {
 		return "", "the file name in the URL is not percent-encoded correctly"
 	}
+	return versionInFile(file, name)
+}
+
+// versionInFile reads the version from the name of a wheel or source archive, which must be one of the package's.
+func versionInFile(file, name string) (version, cause string) {
 	if stem, isWheel := strings.CutSuffix(file, ".whl"); isWheel {
 		parts := strings.Split(stem, "-")
 		if len(parts) != 5 && len(parts) != 6 {

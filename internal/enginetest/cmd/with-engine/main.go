@@ -123,11 +123,14 @@ func start(ctx context.Context, stop *[]func()) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-
+	generator, err := engine.PushGenerator(ctx, http.DefaultClient, registry.Host)
+	if err != nil {
+		return nil, err
+	}
 	env := enginetest.Env{
 		BuildkitAddress: buildkit.Address, RegistryHost: registry.Host, RegistryStorage: registry.Storage,
 		BaseReference: base, BasePython: engine.BasePython, BaseLayer: paths["base-root"],
-		RegistryProgram: paths["registry"], CABundle: engine.CABundle(),
+		GeneratorReference: generator, RegistryProgram: paths["registry"], CABundle: engine.CABundle(),
 	}
 	variable, err := env.WriteFile(dir)
 	variables := []string{variable, enginetest.RequiredVariable + "=1"}
