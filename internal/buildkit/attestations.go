@@ -2,6 +2,7 @@ package buildkit
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
@@ -17,13 +18,14 @@ const DefaultSBOMGenerator = "docker.io/docker/buildkit-syft-scanner:stable-1"
 const withoutSBOM = "Set attestations.sbom_generator to a generator that this network reaches, pinned by digest, or attestations.sbom = false to build without an SBOM."
 
 // attributes are BuildKit's own names for what is asked for.
+// The generator is told a time, since BuildKit passes none: equal content then gives an equal SBOM.
 func (a Attestations) attributes() map[string]string {
 	attributes := map[string]string{}
 	if a.Provenance != "" {
 		attributes["attest:provenance"] = "mode=" + a.Provenance
 	}
 	if a.SBOMGenerator.Digest != "" {
-		attributes["attest:sbom"] = "generator=" + a.SBOMGenerator.String()
+		attributes["attest:sbom"] = fmt.Sprintf("generator=%s,SOURCE_DATE_EPOCH=%d", a.SBOMGenerator, epoch.Unix())
 	}
 	return attributes
 }

@@ -3,6 +3,7 @@ package buildkit_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 func TestProvenanceIsAttachedAndHoldsNoSecret(t *testing.T) {
@@ -57,4 +60,57 @@ func (b *bench) statement(t *testing.T, request buildkit.Request, a image.Attest
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+func TestSBOMListsWhatIsInTheImage(t *testing.T) {
+	b := newBench(t)
+	request := b.request(t, "dateutil.lock")
+	generator, err := reference.ParsePinned(b.GeneratorReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Attestations = buildkit.Attestations{SBOMGenerator: generator, Provenance: "max"}
+	published, err := b.publish(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(published.Attestations) != 2 || published.Attestations[1].PredicateType != image.PredicateSPDX {
+		t.Fatalf("attestations are %+v", published.Attestations)
+	}
+	statement := b.statement(t, request, published.Attestations[1])
+	for _, purl := range []string{"pkg:pypi/python-dateutil@4.0.0", "pkg:pypi/tzdata@2026.6", "pkg:deb/debian/tini@"} {
+		if !strings.Contains(statement, purl) {
+			t.Errorf("%s is not in the SBOM", purl)
+		}
+	}
+}
+
+func TestSBOMGeneratorThatCannotBeHad(t *testing.T) {
+	b := newBench(t)
+	for name, c := range map[string]struct{ generator, title string }{
+		"missing":      {b.registry.Host + "/no/generator@sha256:" + zeros, "SBOM generator cannot be pulled"},
+		"no generator": {b.BaseReference, "SBOM generator failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			generator, err := reference.ParsePinned(c.generator)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := b.request(t, "")
+			request.Attestations.SBOMGenerator = generator
+			_, err = b.publish(t.Context(), request)
+			var found *problem.Problem
+			if !errors.As(err, &found) || found.Title != c.title {
+				t.Fatalf("error is %v", err)
+			}
+			for _, words := range []string{"attestations.sbom_generator", "attestations.sbom = false", generator.Digest} {
+				if !strings.Contains(found.Detail(), words) {
+					t.Errorf("%q is not in the detail:\n%s", words, found.Detail())
+				}
+			}
+			if left := b.registry.Left(t); len(left) > 0 {
+				t.Errorf("left in the registry: %v", left)
+			}
+		})
+	}
 }
