@@ -48,7 +48,7 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(request.Secrets...)
+	masker := secret.NewMasker(append(request.loginSecrets(ctx), request.Secrets...)...)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})

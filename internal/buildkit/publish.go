@@ -28,8 +28,9 @@ type Publisher struct {
 // Published is an image that can be launched.
 type Published struct {
 	Result
-	// Image is what the registry says of it.
-	Image *image.Image
+	// Image is what the registry says of it; nil if it could not be read back, and Unread says why. The image is good all the same.
+	Image  *image.Image
+	Unread error
 	// BuiltAt is when the build ended; BuildDuration is how long build and push took.
 	BuiltAt       time.Time
 	BuildDuration time.Duration
@@ -88,9 +89,7 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 		return nil, err
 	}
 	at.enter("reading the pushed image", request.Repository.WithDigest(result.Digest).String())
-	if published.Image, err = p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest)); err != nil {
-		return nil, err
-	}
+	published.Image, published.Unread = p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest))
 	return published, nil
 }
 

@@ -2,6 +2,8 @@ package buildkit
 
 import (
 	"context"
+	"encoding/base64"
+	"net/url"
 
 	"github.com/moby/buildkit/session"
 	"github.com/moby/buildkit/session/auth"
@@ -9,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // caSecret is the id of the secret mount that carries the CA bundle into the steps that use the network.
@@ -35,6 +38,33 @@ func (s *credentialServer) Credentials(ctx context.Context, request *auth.Creden
 		return nil, err
 	}
 	return &auth.CredentialsResponse{Username: credential.Username, Secret: credential.Password.Reveal()}, nil
+}
+
+// loginSecrets are what registries may repeat of the logins they are sent: a refused push is reported by the daemon in
+// the registry's own words. A login that cannot be had is reported where it is used.
+func (r Request) loginSecrets(ctx context.Context) []secret.Value {
+	var values []secret.Value
+	for _, host := range []string{r.Base.Host, r.Repository.Host} {
+		if login, err := r.Credentials.Credential(ctx, host); err == nil {
+			values = append(values, login.Password, login.RefreshToken, basic(login.Username, login.Password))
+		}
+	}
+	for _, proxy := range []string{r.Network.HTTPProxy, r.Network.HTTPSProxy} {
+		if parsed, err := url.Parse(proxy); err == nil && parsed.User != nil {
+			text, _ := parsed.User.Password()
+			password := secret.New(text)
+			values = append(values, password, basic(parsed.User.Username(), password))
+		}
+	}
+	return values
+}
+
+// basic is the form in which a login is sent (RFC 7617).
+func basic(username string, password secret.Value) secret.Value {
+	if password.Empty() {
+		return password
+	}
+	return secret.New(base64.StdEncoding.EncodeToString([]byte(username + ":" + password.Reveal())))
 }
 
 func attachables(credentials image.Credentials, caBundle []byte) []session.Attachable {

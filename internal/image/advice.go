@@ -28,7 +28,7 @@ func advice(repo reference.Repository, err error) string {
 	switch {
 	case Denied(err):
 		return fmt.Sprintf("%s answered %d: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
-			"registry argument, then in the provider's registries[%q], then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, "+
+			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, "+
 			"credential helpers included); if none is found the request is anonymous.", repo.Host, status(err), repo.Host, repo.Host)
 	case NotFound(err):
 		return fmt.Sprintf("Check the name of the repository and what is asked for in it; a registry may also answer 404 where the credentials for %s have no right to look.", repo.Host)

@@ -110,13 +110,22 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
 		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{stringvalidator.OneOf(policyDelete, policyRetain)},
 			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it."},
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-			Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
-			Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
-			Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
-			Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
-		}),
+		"timeouts": timeoutsAttribute(ctx),
 	}
+}
+
+func timeoutsAttribute(ctx context.Context) schema.Attribute {
+	attribute := timeouts.Attributes(ctx, timeouts.Opts{
+		Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
+		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
+		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
+		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
+	})
+	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = "How long each operation may take."
+		return nested
+	}
+	return attribute
 }
 
 func timeoutDescription(name, what string, limit time.Duration) string {

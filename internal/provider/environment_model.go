@@ -76,7 +76,7 @@ func resourceLogins(ctx context.Context, config tfsdk.Config, m environmentModel
 }
 
 // pushed is the state from the moment that the registry holds the digest: enough to delete it, the rest null.
-func (m environmentModel) pushed(_ context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
+func (m environmentModel) pushed(repository reference.Repository, p buildkit.Published, tag string) environmentModel {
 	m.Digest = types.StringValue(p.Digest)
 	m.Reference = types.StringValue(p.Reference(repository).String())
 	m.Tag = types.StringValue(tag)
@@ -90,12 +90,15 @@ func (m environmentModel) pushed(_ context.Context, repository reference.Reposit
 	return m.settled()
 }
 
-// published is the whole state.
-func (m environmentModel) published(ctx context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
-	m.Manifests = stringMapValue(p.Image.Manifests)
-	m.SizeBytes = types.Int64Value(p.Image.SizeBytes)
-	m.MediaType = types.StringValue(p.Image.MediaType)
-	return m.pushed(ctx, repository, p, tag)
+// described adds what the registry says of the image; nil adds nothing.
+func (m environmentModel) described(found *image.Image) environmentModel {
+	if found == nil {
+		return m
+	}
+	m.Manifests = stringMapValue(found.Manifests)
+	m.SizeBytes = types.Int64Value(found.SizeBytes)
+	m.MediaType = types.StringValue(found.MediaType)
+	return m
 }
 
 // artifact is the object that launchers take.
@@ -131,6 +134,17 @@ func (m environmentModel) settled() environmentModel {
 		m.Retained = noneRetained()
 	}
 	return m
+}
+
+// withoutLogin explains a refusal where the resource's own login, being write-only, cannot be used.
+func (m environmentModel) withoutLogin(err error) error {
+	var one *problem.Problem
+	if m.Registry.IsNull() || !image.Denied(err) || !errors.As(err, &one) {
+		return err
+	}
+	said := *one
+	said.Advice = "registry.password_wo is used at create and update only, because Terraform keeps no write-only value. For refresh and destroy give the host a login in the provider's registries, in DATALAYER_REGISTRIES or in the Docker configuration."
+	return &said
 }
 
 // keepsState adds to a refresh's error that state is as it was, and the way round it.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -54,17 +55,20 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 		running.failed(err, "Build network cannot be set up")
 		return
 	}
-	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins, network), network
+	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
 	tag := imageTag(plan.Version.ValueString(), newNonce())
 	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
-		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(ctx, request.Repository, pushed, tag))...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, pushed, tag))...)
 	})
 	if err != nil {
 		running.failed(err, "Environment could not be created")
 		return
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, plan.published(ctx, request.Repository, *published, tag))...)
+	if published.Unread != nil {
+		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, *published, tag).described(published.Image))...)
 }
 
 func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -85,7 +89,7 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 	}
 	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
 	if err != nil {
-		running.failed(keepsState(err), "Environment could not be refreshed")
+		running.failed(keepsState(state.withoutLogin(err)), "Environment could not be refreshed")
 		return
 	}
 	switch presence.State {
@@ -95,6 +99,19 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 		resp.Diagnostics.AddWarning("Tag of the environment moved", movedTag(state, presence))
 	case image.Present:
 	}
+	if presence.State != image.Gone && state.MediaType.IsNull() {
+		r.describe(ctx, running, repository, state, resp)
+	}
+}
+
+// describe reads what a Create could not read back of its image.
+func (r *environmentResource) describe(ctx context.Context, running operation, repository reference.Repository, state environmentModel, resp *resource.ReadResponse) {
+	found, err := r.services.registry().Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
+	if err != nil {
+		running.failed(keepsState(err), "Environment could not be described")
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, state.described(found))...)
 }
 
 func (r *environmentResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
@@ -134,6 +151,7 @@ func (r *environmentResource) retag(ctx context.Context, running operation, logi
 		running.failed(err, "Tag could not be changed")
 		return
 	}
+	plan.Retained = withoutRetainedTag(plan.Retained, plan.Tag.ValueString())
 	if kept != "" {
 		reason := "the registry cannot remove a tag alone."
 		if err != nil {
@@ -163,11 +181,14 @@ func (r *environmentResource) Delete(ctx context.Context, req resource.DeleteReq
 		Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), TagSuffix: state.tagSuffix(), RequireLabel: environment.LabelCacheKey,
 	})
 	if err != nil {
-		running.failed(err, "Environment could not be deleted")
+		running.failed(state.withoutLogin(err), "Environment could not be deleted")
 		return
 	}
 	if removed.Forgotten {
 		resp.Diagnostics.AddWarning("Environment was forgotten, not deleted", fmt.Sprintf("%s does not carry the label %s, so it was not made by this provider. It is out of state and still in the registry.", state.Reference.ValueString(), environment.LabelCacheKey))
+	}
+	if state.Tag.IsNull() && !removed.DigestDeleted && !removed.Forgotten && len(removed.Kept) == 0 {
+		resp.Diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("Another tag points to %s, so it is out of state and still there.", state.Reference.ValueString()))
 	}
 	for _, kept := range removed.Kept {
 		resp.Diagnostics.AddWarning("Environment was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s", kept.What, kept.ID, kept.Why))
@@ -192,6 +213,9 @@ type environmentModel struct {
 	BuiltAt              types.String  `tfsdk:"built_at"`
 	BuildDurationSeconds types.Float64 `tfsdk:"build_duration_seconds"`
 }
+
+// Format keeps what a configuration brings of passwords out of every way of printing.
+func (environmentModel) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "environment") }
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
 func (m environmentModel) tags() []string {

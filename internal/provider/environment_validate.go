@@ -46,14 +46,17 @@ func validateArtifact(ctx context.Context, arguments artifactArguments, diagnost
 	if err != nil {
 		return // The attribute's own validator has said so.
 	}
-	base := stringMap(arguments.BasePackages)
+	base := map[string]string{}
+	for name, version := range stringMap(arguments.BasePackages) {
+		base[lock.NormalName(name)] = version
+	}
 	for _, requirement := range locked.Requirements() {
 		has, ok := base[requirement.Name]
-		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || has == requirement.Version {
+		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || lock.SameVersion(has, requirement.InstalledVersion()) {
 			continue
 		}
 		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
-			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.Version, has),
+			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.InstalledVersion(), has),
 			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
 	}
 }
@@ -68,13 +71,13 @@ func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
 	if err != nil || repository.Host != base.Host {
 		return
 	}
-	user := func(block types.Object) types.String {
-		text, _ := block.Attributes()["username"].(types.String)
-		return text
-	}
-	one, other := user(config.BaseRegistry), user(config.Registry)
-	if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
+	for _, attribute := range []string{"username", "password_wo"} {
+		one, _ := config.BaseRegistry.Attributes()[attribute].(types.String)
+		other, _ := config.Registry.Attributes()[attribute].(types.String)
+		if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
+			continue
+		}
+		diagnostics.AddAttributeError(path.Root("base_registry").AtName(attribute), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.%s is not registry.%s. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, attribute, attribute))
 		return
 	}
-	diagnostics.AddAttributeError(path.Root("base_registry"), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.username is %q where registry.username is %q. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, one.ValueString(), other.ValueString()))
 }

@@ -4,8 +4,10 @@ package provider
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -67,6 +69,16 @@ type providerModel struct {
 	Registries types.Map    `tfsdk:"registries"`
 }
 
+// The models of a configuration hold its passwords in plain Terraform values; none of them is ever printed.
+
+func (providerModel) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "provider configuration")
+}
+
+func (registryLoginModel) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "registry login")
+}
+
 type buildkitModel struct {
 	Address     types.String `tfsdk:"address"`
 	MaxParallel types.Int64  `tfsdk:"max_parallel"`
@@ -115,8 +127,9 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 }
 
 func addLogins(static credential.Static, logins map[string]registryLoginModel, resp *provider.ConfigureResponse) {
-	for address, l := range logins {
-		at := path.Root("registries").AtMapKey(address)
+	spelled := map[string]string{}
+	for _, address := range slices.Sorted(maps.Keys(logins)) {
+		l, at := logins[address], path.Root("registries").AtMapKey(address)
 		host, err := reference.ParseHost(address)
 		if err != nil {
 			for _, fault := range problem.From(err, "Invalid registry host") {
@@ -124,6 +137,11 @@ func addLogins(static credential.Static, logins map[string]registryLoginModel, r
 			}
 			continue
 		}
+		if other, twice := spelled[host]; twice {
+			resp.Diagnostics.AddAttributeError(at, "Two logins for one registry", fmt.Sprintf("registries[%q] and registries[%q] are both %s. Keep one of them.", other, address, host))
+			continue
+		}
+		spelled[host] = address
 		if l.Username.IsUnknown() || l.Password.IsUnknown() {
 			continue
 		}

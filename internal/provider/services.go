@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -87,15 +86,9 @@ func isSocket(path string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// secrets are all that must not be seen in a log or an error of a build.
-func (s *services) secrets(logins []login, network buildkit.Network) []secret.Value {
+// secrets are the passwords that a log or an error of a build must not show, beside those that it uses itself.
+func (s *services) secrets(logins []login) []secret.Value {
 	var values []secret.Value
-	for _, proxy := range []string{network.HTTPProxy, network.HTTPSProxy} {
-		if parsed, err := url.Parse(proxy); err == nil && parsed.User != nil {
-			password, _ := parsed.User.Password()
-			values = append(values, secret.New(password))
-		}
-	}
 	for _, c := range s.static {
 		values = append(values, c.Password)
 	}
