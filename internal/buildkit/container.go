@@ -67,7 +67,12 @@ func (o *Output) run(ctx context.Context, daemon gateway.Client, root gateway.Re
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, container.Release(context.WithoutCancel(ctx))) }()
+	defer func() {
+		// The first process is the container: releasing it repeats how that process ended.
+		if released := container.Release(context.WithoutCancel(ctx)); !errors.As(released, new(*gatewaypb.ExitError)) {
+			err = errors.Join(err, released)
+		}
+	}()
 	var stdout, stderr bytes.Buffer
 	started, err := container.Start(ctx, gateway.StartRequest{
 		Args: process.Args, Env: process.Env, Cwd: process.Cwd, User: process.User,

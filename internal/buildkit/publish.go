@@ -74,9 +74,15 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if err := daemon.CanRun(request.Platforms); err != nil {
 		return nil, err
 	}
+	at.enter("waiting for one of the builds before it to end", "")
+	release, err := daemon.Reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
 	at.enter("building and pushing", request.Repository.String())
 	began := p.Now()
 	result, err := daemon.Build(ctx, request, base)
+	release()
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/url"
+	"strings"
 
 	"github.com/moby/buildkit/session"
 	"github.com/moby/buildkit/session/auth"
@@ -50,14 +51,26 @@ func (r Request) loginSecrets(ctx context.Context) []secret.Value {
 		}
 	}
 	for _, proxy := range []string{r.Network.HTTPProxy, r.Network.HTTPSProxy} {
-		if parsed, err := url.Parse(proxy); err == nil && parsed.User != nil {
-			text, _ := parsed.User.Password()
-			password := secret.New(text)
-			values = append(values, password, basic(parsed.User.Username(), password))
+		// A proxy is often written without a scheme, which no URL parser takes for a login.
+		_, rest, found := strings.Cut(proxy, "://")
+		if !found {
+			rest = proxy
+		}
+		login, _, found := strings.Cut(rest, "@")
+		username, text, _ := strings.Cut(login, ":")
+		if !found || text == "" {
+			continue
+		}
+		for _, spelling := range []func(string) (string, error){unchanged, url.PathUnescape} {
+			if password, err := spelling(text); err == nil {
+				values = append(values, secret.New(password), basic(username, secret.New(password)))
+			}
 		}
 	}
 	return values
 }
+
+func unchanged(text string) (string, error) { return text, nil }
 
 // basic is the form in which a login is sent (RFC 7617).
 func basic(username string, password secret.Value) secret.Value {
