@@ -22,7 +22,10 @@ func (s *stack) created(t *testing.T, config string, tag, digest *string) resour
 func TestDestroy_RemovesOurTagOnlyWhereAnotherPointsToTheDigest(t *testing.T) {
 	s := newStack(t)
 	var tag, digest string
-	s.runUntil(t, func(*terraform.State) error { return s.left(t, "team/env:people", "team/env@"+digest) },
+	s.runUntil(t, func(*terraform.State) error {
+		s.warned(t, "Image was left in the registry", digest, "other tags point to it: people")
+		return s.left(t, "team/env:people", "team/env@"+digest)
+	},
 		s.created(t, s.config(""), &tag, &digest),
 		resource.TestStep{
 			PreConfig: func() { must(t, s.images().Tag(t.Context(), s.target(t), digest, "people")) },

@@ -83,16 +83,17 @@ func TestRefresh_TagThatIsGoneOrMovedChangesNothing(t *testing.T) {
 		words  string
 		head   int // the answer to the HEAD by tag
 		left   func(base, tag string) []string
+		title  string
 	}{
 		"deleted": {
 			func(t *testing.T, s *stack, _, tag string) { must(t, s.images().Untag(t.Context(), s.target(t), tag)) },
-			"is gone", http.StatusNotFound, func(string, string) []string { return []string{} },
+			"A new version puts a tag again", http.StatusNotFound, func(string, string) []string { return []string{} }, "Tag of the environment is gone",
 		},
 		"moved": {
 			func(t *testing.T, s *stack, base, tag string) {
 				must(t, s.images().Tag(t.Context(), s.target(t), base, tag))
 			},
-			"now points to sha256:", http.StatusOK, func(base, tag string) []string { return []string{"base:" + tag, "base@" + base} },
+			"now points to sha256:", http.StatusOK, func(base, tag string) []string { return []string{"base:" + tag, "base@" + base} }, "Tag of the environment moved",
 		},
 	}
 	for name, tt := range tests {
@@ -118,7 +119,7 @@ func TestRefresh_TagThatIsGoneOrMovedChangesNothing(t *testing.T) {
 					},
 					Config: s.config(""), PlanOnly: true,
 					PostApplyFunc: func() {
-						s.warned(t, "Tag of the environment moved", tag, tt.words, s.repository+"@sha256:")
+						s.warned(t, tt.title, tag, tt.words, s.repository+"@sha256:")
 						reads := s.takeReads()
 						want := map[int]int{http.StatusOK: reads}
 						want[tt.head] += reads
@@ -134,7 +135,7 @@ func TestRefresh_TagThatIsGoneOrMovedChangesNothing(t *testing.T) {
 					Config:            strings.Replace(s.config(""), "env-a", "env-b", 1),
 					ConfigPlanChecks:  expect(plancheck.ResourceActionUpdate),
 					ConfigStateChecks: []statecheck.StateCheck{same.AddStateValue(address, tfjsonpath.New("reference"))},
-					PostApplyFunc:     func() { s.warned(t, "Tag of the environment moved") },
+					PostApplyFunc:     func() { s.warned(t, tt.title) },
 				},
 			)
 		})

@@ -46,7 +46,7 @@ func TestCreate_FailureAfterThePushTaintsAndTheNextApplyReplaces(t *testing.T) {
 	tagRefused := refusing(http.MethodPut, "/manifests/v1-", http.StatusForbidden, ociError("DENIED", "tags are closed"))
 	failed := says("Tag was refused by the registry", "/team/env:v1-", "403 Forbidden", "tags are closed")
 	warned := func(s *stack, t *testing.T) func() {
-		return func() { s.warned(t, "Tag of the environment moved", "is gone") }
+		return func() { s.warned(t, "Tag of the environment is gone") }
 	}
 	t.Run("then apply", func(t *testing.T) {
 		s := newStack(t)

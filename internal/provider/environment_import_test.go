@@ -147,10 +147,12 @@ func TestImport_OfAStrangersImageAdoptsButNeverDeletesIt(t *testing.T) {
 		Config: importing(reference, s.config(`env = { A = "1" }`)), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate),
 		ConfigStateChecks: []statecheck.StateCheck{
 			known("reference", knownvalue.StringExact(reference)), known("tag", knownvalue.Null()), known("cache_key", matching("^sha256:")), s.holds(t),
+			// What is in it is not known, so nothing is claimed.
+			known("packages", knownvalue.Null()), known("artifact", knownvalue.ObjectPartial(map[string]knownvalue.Check{"packages": knownvalue.Null(), "contract": knownvalue.Null()})),
 		},
 		PostApplyFunc: func() {
 			s.warned(t, "Imported image carries no cache key", reference)
-			s.warned(t, "No tag was adopted", reference)
+			s.warned(t, "Content of the imported image is not checked", reference, "packages stays null")
 			s.nothingWritten(t)
 		},
 	}
@@ -216,5 +218,19 @@ func TestImport_RebuildTriggerReplacesOnlyLater(t *testing.T) {
 			Config: s.config(`rebuild_trigger = { n = "2" }`), ConfigPlanChecks: expect(plancheck.ResourceActionCreateBeforeDestroy),
 			ConfigStateChecks: []statecheck.StateCheck{s.holds(t)},
 		},
+	)
+}
+
+// The image tells its Python, so that what a marker chooses is known though nothing is built; else the plan would never be empty.
+func TestImport_OfALockWithMarkersConverges(t *testing.T) {
+	s := newStack(t)
+	lock := fmt.Sprintf("lock = %q", `six==1.17.0 ; python_version < "4" --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274`)
+	reference, _ := s.retained(t, lock)
+	s.run(t,
+		resource.TestStep{
+			Config: importing(reference, s.config(lock)), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate),
+			ConfigStateChecks: []statecheck.StateCheck{known("packages", knownvalue.MapExact(map[string]knownvalue.Check{"six": knownvalue.StringExact("1.17.0")}))},
+		},
+		resource.TestStep{Config: s.config(lock), ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
 	)
 }

@@ -72,6 +72,8 @@ func TestUnknown_ArgumentPlansAndIsKnownAfterApply(t *testing.T) {
     { path = "/srv/c", content_base64 = "Yg==", mode = terraform_data.x.output.mode },
   ]`, "", []string{"cache_key", "spec_digest"}},
 		"files":           {`[{ path = "/srv/a", content = "a" }]`, "files = terraform_data.x.output", "", []string{"cache_key", "spec_digest"}},
+		"a file":          {`{ path = "/srv/a", content = "a", content_base64 = null, mode = "0644" }`, `files = [{ path = "/srv/b", content = "b" }, terraform_data.x.output]`, "", []string{"cache_key", "spec_digest"}},
+		"a post-install":  {`{ command = "true", network = null }`, `post_install = [terraform_data.x.output]`, "", []string{"cache_key", "spec_digest"}},
 		"apt_packages":    {`[]`, "apt_packages = terraform_data.x.output", "", []string{"cache_key", "spec_digest"}},
 		"command":         {`"true"`, "post_install = [{ command = terraform_data.x.output }]", "", []string{"cache_key", "spec_digest"}},
 		"platform":        {`"linux/amd64"`, "platforms = [terraform_data.x.output]", "", []string{"cache_key"}},

@@ -31,11 +31,10 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"services": &services{
 			static: static, credentials: resolver, registries: image.New(image.Options{Credentials: resolver}), logger: slog.New(slog.DiscardHandler),
 		},
-		"login":              login{"h.example", held},
-		"logins":             []login{{"h.example", held}},
-		"providerModel":      providerModel{Registries: logins},
-		"registryLoginModel": registryLoginModel{Username: types.StringValue("u"), Password: text},
-		"environmentModel":   model,
+		"login":            login{"h.example", held},
+		"logins":           []login{{"h.example", held}},
+		"providerModel":    providerModel{Registries: logins},
+		"environmentModel": model,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

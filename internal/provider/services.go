@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
@@ -31,7 +32,7 @@ type services struct {
 	maxParallel       int64
 
 	registries *image.Client
-	mutex      sync.Mutex
+	connecting singleflight.Group
 	daemon     *buildkit.Daemon
 }
 
@@ -66,19 +67,30 @@ func (s *services) publisher(logins []login) *buildkit.Publisher {
 	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Logger: s.logger, Now: time.Now}
 }
 
-// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run.
+// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run. Builds
+// that ask at once share one attempt, and its failure; the one that began it may be cancelled without the others.
 func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.daemon != nil {
-		return s.daemon, nil
+	attempt := s.connecting.DoChan("", func() (any, error) {
+		if s.daemon != nil {
+			return s.daemon, nil
+		}
+		address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
+		if err != nil {
+			return nil, err
+		}
+		daemon, err := buildkit.Connect(context.WithoutCancel(ctx), address, s.maxParallel, s.logger)
+		if err == nil {
+			s.daemon = daemon
+		}
+		return daemon, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case result := <-attempt:
+		daemon, _ := result.Val.(*buildkit.Daemon)
+		return daemon, result.Err
 	}
-	address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
-	if err != nil {
-		return nil, err
-	}
-	s.daemon, err = buildkit.Connect(ctx, address, s.maxParallel, s.logger)
-	return s.daemon, err
 }
 
 func isSocket(path string) bool {

@@ -72,7 +72,7 @@ func noneRetained() types.List { return types.ListValueMust(retainedType, []attr
 func withRetainedTag(retained types.List, repository reference.Repository, tag string) types.List {
 	entry := types.ObjectValueMust(retainedType.AttrTypes, map[string]attr.Value{
 		"what": types.StringValue(retainedTag), "where": types.StringValue(repository.String()), "id": types.StringValue(tag),
-		"removable_by": types.StringValue("destroy of this resource, which removes the image with all its tags; or the registry's owner"),
+		"removable_by": types.StringValue("destroy of this resource, where the registry allows images to be deleted; else the registry's owner"),
 	})
 	return types.ListValueMust(retainedType, append(retained.Elements(), entry))
 }
