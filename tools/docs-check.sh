@@ -2,6 +2,7 @@
 # Checks that docs/ is what tools/docs.sh writes, and that each example is formatted and valid with the provider in bin/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+for name in $(compgen -e TF_ || true); do unset "$name"; done
 
 tofu=$(tools/install.sh tofu)
 rm -rf bin/docs

@@ -3,6 +3,7 @@
 # The schema is asked of the provider through OpenTofu, so that nothing is downloaded.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+for name in $(compgen -e TF_ || true); do unset "$name"; done
 
 out=$1
 tofu=$(tools/install.sh tofu)

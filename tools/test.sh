@@ -3,9 +3,10 @@
 # tests on OpenTofu and, where one >= 1.11 is on PATH, on Terraform, then each fuzz target for 10 s.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+: "${HOME:?is not set, and Go, the tools and the cache need it}"
 
 if [ -z "${DATALAYER_TEST_ENGINE:-}" ]; then
-  go build -o bin/with-engine ./internal/enginetest/cmd/with-engine
+  go build -buildvcs=false -o bin/with-engine ./internal/enginetest/cmd/with-engine
   exec bin/with-engine "$0"
 fi
 

@@ -17,7 +17,7 @@ variable "push_password" {
 variable "read_password" {
   description = "A token for refresh and destroy, which cannot see write-only arguments."
   type        = string
-  sensitive   = true
+  ephemeral   = true
 }
 
 provider "datalayer" {

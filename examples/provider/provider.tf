@@ -9,9 +9,9 @@ terraform {
 }
 
 variable "registry_password" {
-  description = "The password for registry.example.com."
+  description = "The password for registry.example.com. An ephemeral variable is in no plan file."
   type        = string
-  sensitive   = true
+  ephemeral   = true
 }
 
 provider "datalayer" {

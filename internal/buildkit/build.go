@@ -26,13 +26,17 @@ const pushAttempts = 3
 
 const pushPause = 2 * time.Second
 
+// Reserve waits until one of the daemon's build slots is free; release gives it back.
+func (d *Daemon) Reserve(ctx context.Context) (release func(), err error) {
+	if err := d.slots.Acquire(ctx, 1); err != nil {
+		return nil, fmt.Errorf("no build slot became free: %w", err)
+	}
+	return func() { d.slots.Release(1) }, nil
+}
+
 // Build solves the request on the daemon and pushes the image by digest. base is what the registry says of Base.
 // Ending ctx ends the solve; no tag is ever put.
 func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	if err := d.slots.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("waiting for a free build slot: %w", err)
-	}
-	defer d.slots.Release(1)
 	for attempt := 1; ; attempt++ {
 		result, err := d.build(ctx, request, base)
 		if err == nil || attempt == pushAttempts || !errors.Is(err, errPassing) {
@@ -48,7 +52,7 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(request.secrets()...)
+	masker := secret.NewMasker(append(request.loginSecrets(ctx), request.secrets()...)...)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})

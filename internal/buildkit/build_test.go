@@ -1,8 +1,10 @@
 package buildkit_test
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
@@ -55,5 +57,45 @@ func TestBuildInstallsTheLockAndTheSpec(t *testing.T) {
 	want := `{"cwd": "/home/datalayer/content", "dateutil": "4.0.0", "file": ["0o640", 1000, 100, "x = 1\n"], "ids": [1000, 100], "left": [], "post": "1000\n", "where": "/usr/local/lib/python3.13/dist-packages/dateutil/__init__.py"}`
 	if got := strings.TrimSpace(output.Stdout); got != want {
 		t.Errorf("the container says\n%s\nwant\n%s\n%s", got, want, output.Stderr)
+	}
+}
+
+func TestPackageOfAFalseMarkerMayBeInTheBase(t *testing.T) {
+	b := newBench(t)
+	// The base has python3-dateutil from apt; the lock names it for another Python only.
+	published, err := b.publish(t.Context(), b.request(t, "six==1.17.0 --hash=sha256:"+sixHash+"\n"+
+		`python-dateutil==2.9.0.post0 ; python_version < "3.13" --hash=sha256:`+zeros+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(published.Packages) != 1 || published.Packages["six"] != "1.17.0" {
+		t.Errorf("packages are %v", published.Packages)
+	}
+}
+
+func TestRunGivesTheStatusOfAProcess(t *testing.T) {
+	b := newBench(t)
+	request := b.request(t, "")
+	output, err := b.daemon.Run(t.Context(), buildkit.Process{Image: request.Base, Platform: environment.DefaultPlatform,
+		Args: []string{"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, Env: []string{"PATH=/usr/bin:/bin"}, Cwd: "/", User: "1000:100"}, request.Credentials)
+	if err != nil || output.ExitCode != 3 || output.Stdout != "out\n" || output.Stderr != "err\n" {
+		t.Errorf("got %+v, %v", output, err)
+	}
+}
+
+func TestWaitingForASlotIsNotBuilding(t *testing.T) {
+	b := newBench(t)
+	for range 2 {
+		release, err := b.daemon.Reserve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer release()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := b.publish(ctx, b.request(t, ""))
+	if err == nil || !strings.Contains(err.Error(), "while waiting for one of the builds before it to end") {
+		t.Errorf("error is %v", err)
 	}
 }

@@ -45,7 +45,9 @@ var (
 	indexRefused = regexp.MustCompile(`(?m)^datalayer: index answered (401|403) .*$`)
 	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
 	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = regexp.MustCompile(`BackendUnavailable|Cannot import '([\w.]+)'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)`)
+	noBackend    = regexp.MustCompile(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
+	collecting   = regexp.MustCompile(`Collecting (\S+==\S+|\S+ @ \S+)`)
+	processEnded = regexp.MustCompile(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
 	aptMissing   = regexp.MustCompile(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
 	newProblem   = regexp.MustCompile(`^datalayer: new problem: (.*)$`)
 	notFoundExec = regexp.MustCompile(`executable file not found|exit code: 127`)
@@ -60,8 +62,9 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), f.problem("Image build was stopped", err, "Nothing was tagged. What was built stays in the daemon's cache."))
 	}
-	text := err.Error()
-	if diskFull.MatchString(text) || f.step != nil && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
+	text := shorten(err.Error())
+	// What a user's own command prints is not the daemon's word.
+	if diskFull.MatchString(text) || f.step != nil && !f.ownCommand() && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
 		return f.problem("BuildKit is out of disk space", err, "Free space on the daemon's machine ("+f.daemon.Address+"): `buildctl prune` empties its cache.")
 	}
 	if found := f.generatorProblem(err); found != nil {
@@ -92,6 +95,8 @@ func (f buildFailure) problem(title string, cause error, advice string) *problem
 	return p
 }
 
+func (f buildFailure) ownCommand() bool { return strings.HasPrefix(f.step.name, stepPostInstall) }
+
 // stepProblem knows what the provider's own steps print when they fail.
 func (f buildFailure) stepProblem(err error) error {
 	log := strings.Join(f.step.lines, "\n")
@@ -99,14 +104,16 @@ func (f buildFailure) stepProblem(err error) error {
 	case strings.HasSuffix(f.step.name, stepProbe) && notFoundExec.MatchString(log+err.Error()):
 		return unsuitableBase(f.request, errors.New("it has no python3 on its PATH"))
 	case strings.HasSuffix(f.step.name, stepApt):
-		if match := aptMissing.FindStringSubmatch(log); match != nil {
-			return f.at("apt_packages", f.problem("Debian package not found", errors.New(match[0]), "Check the name and version against the Debian release of the base."))
+		if missing := aptMissing.FindAllString(log, -1); missing != nil {
+			return f.at("apt_packages", f.problem("Debian package not found", errors.New(strings.Join(missing, "\n")), "Check the name and version against the Debian release of the base."))
 		}
 		return f.at("apt_packages", f.problem("Debian packages were not installed", err, ""))
 	case strings.HasSuffix(f.step.name, stepLock):
 		return f.at("lock", f.lockProblem(err, log))
-	case strings.HasPrefix(f.step.name, "post_install["):
-		return f.at("post_install", f.problem("Post-install command failed", err, "It ran as 1000:100 in /home/datalayer/content, cut off from the network."))
+	case strings.HasPrefix(f.step.name, stepWrite):
+		return f.at("files", f.problem("File could not be written", err, "The base has something else at this path or above it. Choose another path."))
+	case f.ownCommand():
+		return f.at("post_install", f.problem("Post-install command failed", err, "Mend the command, or what it needs. It ran as 1000:100 in /home/datalayer/content, cut off from the network."))
 	}
 	return nil
 }
@@ -146,7 +153,12 @@ func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
 		return f.problem("Locked package has no file for this Python", errors.New(cause), advice)
 	}
 	if noBackend.MatchString(log) {
-		return f.problem("Locked package needs a build backend", err,
+		found := noBackend.FindAllString(log, -1)
+		cause := found[len(found)-1]
+		if collected := collecting.FindAllStringSubmatch(log, -1); collected != nil {
+			cause = collected[len(collected)-1][1] + ": " + cause
+		}
+		return f.problem("Locked package needs a build backend", errors.New(cause),
 			"It comes as source only, and its backend would have to be fetched without a hash. Lock a version that has a wheel, or use a base that holds the backend.")
 	}
 	return f.problem("Locked packages were not installed", err, "")
@@ -204,5 +216,5 @@ func shorten(text string) string {
 	for _, wrapping := range []string{"failed to solve: ", "failed to run Build function: ", "rpc error: code = Unknown desc = "} {
 		text = strings.TrimPrefix(text, wrapping)
 	}
-	return text
+	return processEnded.ReplaceAllString(text, "$1")
 }

@@ -38,15 +38,25 @@ func TestBuildFailuresAreExplained(t *testing.T) {
 		"version for older Pythons only": {lock: "tensorflow==2.10.0 --hash=sha256:" + zeros + "\n", title: "Locked package has no file for this Python",
 			says: []string{"tensorflow==2.10.0", "uv pip compile --python-version"}},
 		"source without its backend": {lock: "python-dateutil==4.0.0 --hash=sha256:d7295ff14fdc0f92f662100bfb6c551d160ca090f2939f1ec5b9794265c03f06\n", title: "Locked package needs a build backend",
-			says: []string{"Cannot import 'hatchling.build'", "has a wheel"}},
+			says: []string{"python-dateutil==4.0.0: Cannot import 'hatchling.build'", "has a wheel"}},
 		"incomplete lock": {lock: dateutil, title: "Locked packages do not fit together",
 			says: []string{"python-dateutil 4.0.0 requires tzdata, which is not installed", "pip check"}},
 		"post-install command": {lock: "", title: "Post-install command failed", says: []string{`step "post_install[1]"`, "line 60", "cut off from the network"},
 			change: func(r *buildkit.Request) {
 				r.Spec.PostInstall = []environment.Command{{Command: "true"}, {Command: "for i in $(seq 60); do echo line $i; done; exit 3"}}
 			}},
-		"Debian package": {title: "Debian package not found", says: []string{"no-such-package-here"},
-			change: func(r *buildkit.Request) { r.Spec.AptPackages = []string{"no-such-package-here"} }},
+		"Debian package": {title: "Debian package not found", says: []string{"Unable to locate package no-such-package-here", "Unable to locate package nor-this"},
+			change: func(r *buildkit.Request) {
+				r.Spec.AptPackages = []string{"no-such-package-here", "nor-this"}
+			}},
+		"command that speaks of the disk": {title: "Post-install command failed", says: []string{"exit code: 1", "no space left on device"},
+			change: func(r *buildkit.Request) {
+				r.Spec.PostInstall = []environment.Command{{Command: "echo 'no space left on device'; exit 1"}}
+			}},
+		"file where a folder must be": {title: "File could not be written", says: []string{`step "write /srv/a/b"`, "not a directory", "Choose another path"},
+			change: func(r *buildkit.Request) {
+				r.Spec.Files = []environment.File{{Path: "/srv/a", Mode: "0644"}, {Path: "/srv/a/b", Mode: "0644"}}
+			}},
 		"another Python": {title: "Base image has another Python", says: []string{"python_version is 3.9, and the base has 3.13"},
 			change: func(r *buildkit.Request) { r.Python = "3.9" }},
 		"base digest": {title: "Base image does not exist", says: []string{"sha256:" + zeros, "404"},

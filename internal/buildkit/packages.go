@@ -18,7 +18,7 @@ func lockedPackages(request Request, platform, python string) (map[string]string
 	packages, known, err := request.Lock.Packages([]lock.Target{{Python: python, Platform: platform}})
 	if err == nil && !known {
 		err = &problem.Problem{Title: "Marker that a build cannot decide", Path: []any{"lock"}, Object: fmt.Sprintf("Python %s on %s", python, platform),
-			Advice: "Remove markers on platform_release and platform_version from the lock: they speak of the machine that runs, not of the image."}
+			Advice: "Remove markers on platform_release, platform_version and, for 32-bit platforms, platform_machine from the lock: they speak of the kernel that runs, not of the image."}
 	}
 	return packages, err
 }
@@ -31,13 +31,16 @@ func samePackages(request Request, one, other map[string]string) error {
 		Advice: fmt.Sprintf("The same packages must be installed on %s. Make the lock without markers that tell the platforms apart, or build one environment for each.", strings.Join(request.Platforms, ", "))}
 }
 
-// checkInstalled holds what a new interpreter finds against what the lock says, so that `packages` is what is there.
+// checkInstalled holds what a new interpreter finds against what the lock says, so that `packages` is what is there. A
+// package whose marker is false may be in the base all the same.
 func checkInstalled(request Request, locked, installed map[string]string) error {
+	found := maps.Clone(installed)
+	maps.DeleteFunc(found, func(name, _ string) bool { _, wanted := locked[name]; return !wanted })
 	// A lock may say 2.0 of what calls itself 2.0.0.
-	if maps.EqualFunc(locked, installed, lock.SameVersion) {
+	if maps.EqualFunc(locked, found, lock.SameVersion) {
 		return nil
 	}
-	return &problem.Problem{Title: "Installed packages differ from the lock", Path: []any{"lock"}, Object: request.Base.String(), Cause: fmt.Errorf("%s", strings.Join(differences(locked, installed), "; ")),
+	return &problem.Problem{Title: "Installed packages differ from the lock", Path: []any{"lock"}, Object: request.Base.String(), Cause: fmt.Errorf("%s", strings.Join(differences(locked, found), "; ")),
 		Advice: "The base shadows a locked package with a copy that comes first on its sys.path. Remove that copy from the base, or lock its version."}
 }
 

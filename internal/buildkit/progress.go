@@ -99,11 +99,12 @@ func (p *progress) keep(s *step, line string) {
 // failed gives the step that failed, or nil. A solve that stops at one step cancels the others, so theirs is not the cause.
 func (p *progress) failed() *step {
 	var found *step
+	cancelled := func(s *step) bool { return strings.Contains(s.failure, "context canceled") }
 	for _, s := range p.steps {
-		if s.failure == "" {
+		if s.failure == "" || found != nil && cancelled(s) {
 			continue
 		}
-		if found == nil || strings.Contains(found.failure, "context canceled") || len(s.lines) > len(found.lines) {
+		if found == nil || cancelled(found) || len(s.lines) > len(found.lines) {
 			found = s
 		}
 	}

@@ -28,8 +28,9 @@ type Publisher struct {
 // Published is an image that can be launched.
 type Published struct {
 	Result
-	// Image is what the registry says of it.
-	Image *image.Image
+	// Image is what the registry says of it; nil if it could not be read back, and Unread says why. The image is good all the same.
+	Image  *image.Image
+	Unread error
 	// Attestations are the statements that the pushed index carries.
 	Attestations []image.Attestation
 	// BuiltAt is when the build ended; BuildDuration is how long build and push took.
@@ -75,9 +76,15 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if err := daemon.CanRun(request.Platforms); err != nil {
 		return nil, err
 	}
+	at.enter("waiting for one of the builds before it to end", "")
+	release, err := daemon.Reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
 	at.enter("building and pushing", request.Repository.String())
 	began := p.Now()
 	result, err := daemon.Build(ctx, request, base)
+	release()
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +97,14 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 		return nil, err
 	}
 	at.enter("reading the pushed image", request.Repository.WithDigest(result.Digest).String())
-	if published.Image, err = p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest)); err != nil {
-		return nil, err
+	found, err := p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest))
+	if err == nil {
+		published.Attestations, err = p.Registry.Attestations(ctx, request.Repository, found)
 	}
-	published.Attestations, err = p.Registry.Attestations(ctx, request.Repository, published.Image)
-	return published, err
+	if published.Unread = err; err == nil {
+		published.Image = found
+	}
+	return published, nil
 }
 
 func (a *phase) enter(name, object string) { a.name, a.object = name, object }

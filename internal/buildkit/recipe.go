@@ -45,6 +45,9 @@ const (
 	stepApt     = "install the Debian packages"
 	stepLock    = "install the locked packages"
 	stepWorkDir = "make sure of the working directory"
+	// The last two are followed by the path or the index.
+	stepWrite       = "write "
+	stepPostInstall = "post_install"
 )
 
 // recipe turns a request into the graph for one platform. It is pure: equal requests give equal graphs.
@@ -116,7 +119,7 @@ func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
 		options := []llb.RunOption{
 			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
 			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)),
-			llb.WithCustomName(fmt.Sprintf("post_install[%d]", i)),
+			llb.WithCustomName(fmt.Sprintf("%s[%d]", stepPostInstall, i)),
 		}
 		if command.Network != nil && *command.Network {
 			options = append(options, r.networked()...)
@@ -145,7 +148,7 @@ func writeFiles(state llb.State, files []environment.File) (llb.State, error) {
 		}
 		action := llb.Mkdir(path.Dir(f.Path), 0o755, llb.WithParents(true), owner, created).
 			Mkfile(f.Path, os.FileMode(mode), f.Content, owner, created)
-		state = state.File(action, llb.WithCustomName("write "+f.Path))
+		state = state.File(action, llb.WithCustomName(stepWrite+f.Path))
 	}
 	return state, nil
 }

@@ -116,7 +116,11 @@ func describe(t *testing.T, state llb.State) string {
 				fmt.Fprintf(&out, "  secret env %s\n", s.Name)
 			}
 			for _, m := range o.Exec.Mounts {
-				fmt.Fprintf(&out, "  mount %s %s readonly=%v secret=%v\n", m.Dest, m.MountType, m.Readonly, m.SecretOpt)
+				fmt.Fprintf(&out, "  mount %s %s readonly=%v", m.Dest, m.MountType, m.Readonly)
+				if m.SecretOpt != nil {
+					fmt.Fprintf(&out, " secret=%s %o", m.SecretOpt.ID, m.SecretOpt.Mode)
+				}
+				out.WriteString("\n")
 			}
 		case *pb.Op_File:
 			for _, action := range o.File.Actions {

@@ -1,9 +1,7 @@
 package buildkit
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
@@ -38,15 +36,6 @@ type Request struct {
 	BuildSecrets map[string]secret.Value
 	// Network is what the steps need to reach package indexes.
 	Network Network
-}
-
-// secrets are all values that no log line and no error may show.
-func (r Request) secrets() []secret.Value {
-	values := slices.Collect(maps.Values(r.BuildSecrets))
-	if r.PackageIndex != nil {
-		values = append(values, r.PackageIndex.Password)
-	}
-	return append(values, r.Secrets...)
 }
 
 // Attestations says which in-toto statements to attach.

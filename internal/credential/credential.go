@@ -46,7 +46,11 @@ func (r *Resolver) Credential(ctx context.Context, host string) (image.Credentia
 	if c, ok := r.static[host]; ok {
 		return c, nil
 	}
-	return fromDocker(ctx, host)
+	c, err := fromDocker(ctx, host)
+	if c != (image.Credential{}) {
+		c.Source = "the Docker configuration"
+	}
+	return c, err
 }
 
 // Format keeps the credentials out of every way of printing: fmt does not ask what lies in unexported fields.

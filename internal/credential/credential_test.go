@@ -47,6 +47,11 @@ func answer(name string) string {
 	return `read -r host; printf '{"ServerURL":"%s","Username":"` + name + `","Secret":"for %s"}' "$host" "$host"`
 }
 
+func from(source string, c image.Credential) image.Credential {
+	c.Source = source
+	return c
+}
+
 func TestTheNearestSourceWins(t *testing.T) {
 	// "YTpi" is a:b.
 	dockerConfig(t, `{"auths":{"r.example.com":{"auth":"YTpi"},"own.example.com":{"auth":"YTpi"},"static.example.com":{"auth":"YTpi"}}}`, nil)
@@ -57,7 +62,7 @@ func TestTheNearestSourceWins(t *testing.T) {
 		"own.example.com:443":    login("o", "3"),
 		"static.example.com":     login("s", "1"),
 		"static.example.com:443": login("s", "1"),
-		"r.example.com":          login("a", "b"),
+		"r.example.com":          from("the Docker configuration", login("a", "b")),
 		"r.example.com:5000":     {},
 		"other.example.com":      {},
 	} {
@@ -109,6 +114,9 @@ func TestDockerConfigurationForms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dockerConfig(t, tt.config, helpers)
 			got, err := NewResolver(nil).Credential(t.Context(), tt.host)
+			if tt.want != (image.Credential{}) {
+				tt.want = from("the Docker configuration", tt.want)
+			}
 			if err != nil || got != tt.want {
 				t.Errorf("got %s %q %q, %v", got.Username, got.Password.Reveal(), got.RefreshToken.Reveal(), err)
 			}
@@ -188,7 +196,7 @@ func TestABrokenDockerConfigurationIsNamed(t *testing.T) {
 
 func TestParseRegistries(t *testing.T) {
 	got, err := ParseRegistries(`{"https://R.example.com/": {"username": "u", "password": "p"}, "localhost:5000": {"username": "v", "password": "q"}}`)
-	if err != nil || len(got) != 2 || got["r.example.com"] != login("u", "p") || got["localhost:5000"] != login("v", "q") {
+	if err != nil || len(got) != 2 || got["r.example.com"] != from(RegistriesVariable, login("u", "p")) || got["localhost:5000"] != from(RegistriesVariable, login("v", "q")) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, text := range []string{"", " \n", "{}"} {

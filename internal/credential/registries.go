@@ -76,7 +76,7 @@ func parseCredential(text json.RawMessage) (image.Credential, error) {
 			return image.Credential{}, fmt.Errorf("%s is missing or empty", key)
 		}
 	}
-	return image.Credential{Username: values["username"], Password: secret.New(values["password"])}, nil
+	return image.Credential{Username: values["username"], Password: secret.New(values["password"]), Source: RegistriesVariable}, nil
 }
 
 // decode reads one JSON value and says where it is wrong, without the text: encoding/json may repeat a value.

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
@@ -63,7 +65,11 @@ func newCLI(ctx context.Context, s *state, progress io.Writer) (*cli, error) {
 	if err := os.WriteFile(s.path("cli.tfrc"), config, 0o644); err != nil {
 		return nil, err
 	}
-	c.env = append(os.Environ(),
+	// The user's own settings of the CLIs have no part in the demo, but for their log.
+	c.env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "TF_") && !strings.HasPrefix(variable, "TF_LOG")
+	})
+	c.env = append(c.env,
 		"TF_CLI_CONFIG_FILE="+s.path("cli.tfrc"), "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "AWS_EC2_METADATA_DISABLED=true",
 	)
 	if bundle := engine.CABundle(); bundle != "" {

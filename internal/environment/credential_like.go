@@ -21,6 +21,7 @@ var (
 		{"a Slack token", regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{8,}`)},
 		{"a private key in PEM form", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
 		{"a JSON Web Token", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
+		{"a URL with a password in it", regexp.MustCompile(`[A-Za-z0-9+.-]://[^\s/?#:@]*:[^\s/?#@]+@`)},
 		{"a Datalayer secret id", regexp.MustCompile(`\bdlsec_[A-Za-z0-9]+`)},
 	}
 )

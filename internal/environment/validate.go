@@ -20,9 +20,14 @@ const (
 	MaxPostInstall = 32
 )
 
+// Limits of Linux on a path, in bytes; PATH_MAX is 4096 and counts a final NUL.
+const (
+	maxPath          = 4095
+	maxPathComponent = 255
+)
+
 var (
 	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	aptPackage  = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+(:[a-z0-9-]+)?(=[A-Za-z0-9.+:~-]+)?$`)
 	fileMode    = regexp.MustCompile(`^0?[0-7]{3}$`)
 	reservedEnv = map[string]bool{"HOME": true, "PATH": true, "LANG": true, "LC_ALL": true, "TZ": true, "PYTHONHOME": true, "PYTHONPATH": true}
 	fileRoots   = []string{Home + "/", "/opt/", "/srv/"}
@@ -86,24 +91,24 @@ func ValidateFiles(files []File) problem.List {
 	total := 0
 	for i, f := range files {
 		if reason := filePathFault(f.Path); reason != "" {
-			report(i, "path", "Invalid file path", fmt.Sprintf("%q", f.Path), reason)
+			report(i, "path", "Invalid file path", shownPath(f.Path), reason)
 		}
 		if first, twice := seen[f.Path]; twice {
-			report(i, "path", "File listed twice", fmt.Sprintf("%q is also files[%d]", f.Path, first), "Keep one of them.")
+			report(i, "path", "File listed twice", fmt.Sprintf("%s is also files[%d]", shownPath(f.Path), first), "Keep one of them.")
 		}
 		seen[f.Path] = i
 		if !fileMode.MatchString(f.Mode) {
 			report(i, "mode", "Invalid file mode", fmt.Sprintf("%q", f.Mode), `A mode is three octal digits with an optional leading zero, such as "0644" or "0755"; setuid, setgid and sticky bits are not taken.`)
 		}
 		if len(f.Content) > MaxFileSize {
-			report(i, "content", "File too large", fmt.Sprintf("%q has %d bytes", f.Path, len(f.Content)), "A file may have 1 MiB. Larger data belongs in a package, in the base or in a volume.")
+			report(i, "content", "File too large", fmt.Sprintf("%s has %d bytes", shownPath(f.Path), len(f.Content)), "A file may have 1 MiB. Larger data belongs in a package, in the base or in a volume.")
 		}
 		total += len(f.Content)
 	}
 	for _, name := range slices.Sorted(maps.Keys(seen)) {
 		for parent := path.Dir(name); len(parent) > 1; parent = path.Dir(parent) {
 			if _, both := seen[parent]; both {
-				report(seen[name], "path", "File below another file", fmt.Sprintf("%q is a file, and %q lies below it", parent, name), "A path is a file or a folder, not both.")
+				report(seen[name], "path", "File below another file", fmt.Sprintf("%s is a file, and %s lies below it", shownPath(parent), shownPath(name)), "A path is a file or a folder, not both.")
 			}
 		}
 	}
@@ -116,17 +121,29 @@ func ValidateFiles(files []File) problem.List {
 	return faults
 }
 
+// filePathFault says why a path is refused and what to write, or "".
 func filePathFault(name string) string {
 	rule := "A path is absolute and clean, below " + Home + "/, /opt/ or /srv/, and not in " + ReservedPath + "."
 	switch {
 	case hasControl(name, "") || !utf8.ValidString(name):
 		return "A path holds no control characters and is valid UTF-8."
+	case len(name) > maxPath:
+		return fmt.Sprintf("A path has at most %d bytes, and this one %d.", maxPath, len(name))
 	case !path.IsAbs(name) || path.Clean(name) != name:
-		return rule + " Write " + fmt.Sprintf("%q", path.Clean("/"+name)) + " if that is what you mean."
+		clean := path.Clean("/" + name)
+		if reason := filePathFault(clean); reason != "" {
+			return reason
+		}
+		return rule + " Write " + shownPath(clean) + " if that is what you mean."
 	case name == ReservedPath || strings.HasPrefix(name, ReservedPath+"/"):
 		return ReservedPath + " belongs to the base and is read-only to the user."
 	case name == WorkDir:
-		return WorkDir + " is the working directory."
+		return WorkDir + " is a folder, the working directory. Write below it: " + fmt.Sprintf("%q", WorkDir+"/<name>") + "."
+	}
+	for component := range strings.SplitSeq(name, "/") {
+		if len(component) > maxPathComponent {
+			return fmt.Sprintf("The name of a file or folder has at most %d bytes, and %s has %d.", maxPathComponent, shownPath(component), len(component))
+		}
 	}
 	for _, root := range fileRoots {
 		if strings.HasPrefix(name, root) {
@@ -136,24 +153,12 @@ func filePathFault(name string) string {
 	return rule
 }
 
-// ValidateAptPackages checks the Debian packages; Paths start at "apt_packages".
-func ValidateAptPackages(packages []string) problem.List {
-	var faults problem.List
-	seen := map[string]int{}
-	for i, entry := range packages {
-		at := []any{"apt_packages", i}
-		if !aptPackage.MatchString(entry) {
-			faults = append(faults, &problem.Problem{Title: "Invalid Debian package", Path: at, Object: fmt.Sprintf("%q", entry),
-				Advice: `Write "name" or "name=version": lower-case letters, digits, "+", "-" and "." in the name.`})
-			continue
-		}
-		name, _, _ := strings.Cut(entry, "=")
-		if first, twice := seen[name]; twice {
-			faults = append(faults, &problem.Problem{Title: "Debian package listed twice", Path: at, Object: fmt.Sprintf("%q is also apt_packages[%d]", name, first), Advice: "Keep one of them."})
-		}
-		seen[name] = i
+// shownPath quotes a path for an error, at a length that can be read.
+func shownPath(name string) string {
+	if runes := []rune(name); len(runes) > 200 {
+		name = string(runes[:200]) + "…"
 	}
-	return faults
+	return fmt.Sprintf("%q", name)
 }
 
 // ValidatePostInstall checks the commands; Paths start at "post_install".

@@ -27,9 +27,11 @@ func advice(repo reference.Repository, err error) string {
 	var e *Error
 	switch {
 	case Denied(err):
-		return fmt.Sprintf("%s answered %d: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
-			"registry argument, then in the provider's registries[%q], then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, "+
-			"credential helpers included); if none is found the request is anonymous.", repo.Host, status(err), repo.Host, repo.Host)
+		return fmt.Sprintf("%s answered %d to a request with %s: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
+			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then in the Docker configuration (DOCKER_CONFIG or "+
+			"~/.docker/config.json, credential helpers included).", repo.Host, status(err), sentWith(err), repo.Host, repo.Host)
+	case status(err) == http.StatusMethodNotAllowed:
+		return fmt.Sprintf("%s does not take this kind of request: it may be read-only, or a mirror.", repo.Host)
 	case NotFound(err):
 		return fmt.Sprintf("Check the name of the repository and what is asked for in it; a registry may also answer 404 where the credentials for %s have no right to look.", repo.Host)
 	case status(err) == http.StatusTooManyRequests:
@@ -40,4 +42,12 @@ func advice(repo reference.Repository, err error) string {
 		return fmt.Sprintf("Check the registry host %s, the network and its TLS certificate.", repo.Host)
 	}
 	return "The registry's own words say why."
+}
+
+func sentWith(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.login != "" {
+		return e.login
+	}
+	return Credential{}.String()
 }

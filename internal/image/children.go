@@ -16,10 +16,25 @@ func (c *Client) removeChildren(ctx context.Context, r Removal, children []strin
 	if len(children) == 0 {
 		return nil
 	}
-	needed, why := c.needed(ctx, r.Repository)
+	needed := map[string]string{}
+	scanned, err := c.scan(ctx, r.Repository)
+	why := ""
+	switch {
+	case err != nil:
+		why = unknowable + err.Error()
+	case !scanned.complete:
+		why = unknowable + "the repository has too many tags"
+	default:
+		if needed, why = c.listed(ctx, r.Repository, scanned); needed == nil {
+			needed = map[string]string{}
+		}
+		for tag, points := range scanned.points {
+			needed[points.Digest] = tag
+		}
+	}
 	var kept []Kept
 	for _, child := range children {
-		if needed[child] {
+		if needed[child] != "" {
 			continue
 		}
 		reason := why
@@ -35,24 +50,17 @@ func (c *Client) removeChildren(ctx context.Context, r Removal, children []strin
 	return kept
 }
 
-// needed are the digests that a tag points to, directly or through an index; why says what made it impossible to tell.
-func (c *Client) needed(ctx context.Context, repo reference.Repository) (needed map[string]bool, why string) {
-	scanned, err := c.scan(ctx, repo)
-	if err != nil {
-		return nil, "it could not be told whether another image needs it: " + err.Error()
-	}
-	if !scanned.complete {
-		return nil, "the repository has too many tags to tell whether another image needs it"
-	}
-	needed = map[string]bool{}
-	for _, points := range scanned.points {
-		if needed[points.Digest] {
+const unknowable = "it could not be told whether another image needs it: "
+
+// listed are the digests that tagged indexes list, each with a tag of such an index; why says what made it impossible to tell.
+func (c *Client) listed(ctx context.Context, repo reference.Repository, scanned scan) (listed map[string]string, why string) {
+	listed = map[string]string{}
+	read := map[string]bool{}
+	for tag, points := range scanned.points {
+		if read[points.Digest] || isManifest(points.MediaType) {
 			continue
 		}
-		needed[points.Digest] = true
-		if isManifest(points.MediaType) {
-			continue
-		}
+		read[points.Digest] = true
 		m, err := c.manifest(ctx, repo, points.Digest)
 		if NotFound(err) {
 			continue
@@ -62,11 +70,11 @@ func (c *Client) needed(ctx context.Context, repo reference.Repository) (needed 
 			err = json.Unmarshal(m.raw, &index)
 		}
 		if err != nil {
-			return nil, "it could not be told whether another image needs it: " + err.Error()
+			return nil, unknowable + err.Error()
 		}
 		for _, child := range index.Manifests {
-			needed[child.Digest.String()] = true
+			listed[child.Digest.String()] = tag
 		}
 	}
-	return needed, ""
+	return listed, ""
 }

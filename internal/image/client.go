@@ -36,6 +36,19 @@ type Credential struct {
 	Username     string
 	Password     secret.Value
 	RefreshToken secret.Value
+	// Source says where it comes from, for errors: "the provider's registries".
+	Source string
+}
+
+// String names a login without its secret: `the login of "ci" from the provider's registries`.
+func (c Credential) String() string {
+	switch {
+	case c.Password.Empty() && c.RefreshToken.Empty():
+		return "no login"
+	case c.Username == "":
+		return "the token from " + c.Source
+	}
+	return fmt.Sprintf("the login of %q from %s", c.Username, c.Source)
 }
 
 // Credentials gives a registry host ("ghcr.io", "localhost:5000", "docker.io") its credential. It is asked when a

@@ -37,17 +37,16 @@ func (c *Client) Delete(ctx context.Context, repo reference.Repository, digest s
 		return report("Image to delete is not named by a digest", repo, object(repo, digest), fmt.Errorf("%q is not a sha256 digest", digest))
 	}
 	err := c.remove(ctx, repo, digest)
-	const retain = " Or set deletion_policy = \"retain\" to leave the image where it is."
 	switch {
 	case byDigestOnly(err):
 		return &problem.Problem{
 			Title: "Registry does not allow images to be deleted", Object: object(repo, digest), Cause: err,
-			Advice: "Allow deletion in " + repo.String() + " on the registry." + retain,
+			Advice: "Allow deletion in " + repo.String() + " on the registry.",
 		}
 	case Denied(err):
 		return &problem.Problem{
 			Title: "Registry refused to delete the image", Object: object(repo, digest), Cause: err,
-			Advice: advice(repo, err) + retain,
+			Advice: advice(repo, err),
 		}
 	}
 	return report("Image could not be deleted", repo, object(repo, digest), err)

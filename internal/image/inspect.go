@@ -62,6 +62,7 @@ type part struct {
 	blobs    map[string]int64 // digest to size: config and layers
 }
 
+// inspect gives what it read also beside an error: the children of an index that is damaged.
 func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, error) {
 	top, err := c.manifest(ctx, ref.Repository, pick(ref))
 	if err != nil {
@@ -75,10 +76,10 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 	if isIndex(top.MediaType) {
 		var index ocispec.Index
 		if err := json.Unmarshal(top.raw, &index); err != nil {
-			return nil, fmt.Errorf("the index is not understood: %w", err)
+			return found, fmt.Errorf("the index is not understood: %w", err)
 		}
 		if len(index.Manifests) > maxChildren {
-			return nil, fmt.Errorf("the index has %d manifests, more than %d: %w", len(index.Manifests), maxChildren, ErrNotImage)
+			return found, fmt.Errorf("the index has %d manifests, more than %d: %w", len(index.Manifests), maxChildren, ErrNotImage)
 		}
 		for _, child := range index.Manifests {
 			found.Children = append(found.Children, child.Digest.String())
@@ -87,12 +88,12 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 			}
 		}
 		if parts, err = c.platformImages(ctx, ref.Repository, index); err != nil {
-			return nil, err
+			return found, err
 		}
 	} else {
 		one, err := c.part(ctx, ref.Repository, top, nil)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		parts = []part{one}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // cancelTimeout bounds the request that gives an upload session back, also when the caller's context has ended.
-const cancelTimeout = 10 * time.Second
+const cancelTimeout = 5 * time.Second
 
 var writeActions = []string{auth.ActionPull, auth.ActionPush}
 

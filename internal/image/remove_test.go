@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
@@ -45,11 +46,11 @@ func TestRemoveDeletesAnImageThatOnlyWeTagged(t *testing.T) {
 	b := newBench(t)
 	digest := b.pushImage("a", "amd64", ours)
 	b.tag(digest, "v1")
-	if got := b.remove(digest, "v1"); !got.DigestDeleted || got.Forgotten || len(got.Kept) != 0 {
+	if got := b.remove(digest, "v1"); !got.DigestDeleted || got.Forgotten != "" || len(got.Kept) != 0 {
 		t.Errorf("got %+v", got)
 	}
 	b.wantLeft()
-	if got := b.remove(digest, "v1"); !got.DigestDeleted || got.Forgotten || len(got.Kept) != 0 {
+	if got := b.remove(digest, "v1"); !got.DigestDeleted || got.Forgotten != "" || len(got.Kept) != 0 {
 		t.Errorf("again: got %+v", got)
 	}
 }
@@ -97,20 +98,62 @@ func at(digests []string) []string {
 	return named
 }
 
-func TestRemoveKnowsOurTagsByTheirSuffix(t *testing.T) {
+func TestRemoveKnowsOurTagsThatStateMissed(t *testing.T) {
 	b := newBench(t)
 	digest := b.pushImage("a", "amd64", ours)
-	for _, tag := range []string{"v1-00000001", "v2-00000001", "v1-00000002"} {
+	for _, tag := range []string{"v1-00000001", "v2-00000001", "prod-v1-00000001"} {
 		b.tag(digest, tag)
 	}
-	removal := image.Removal{Repository: b.repo, Digest: digest, Tags: []string{"v1-00000001"}, TagSuffix: "-00000001", RequireLabel: ourLabel}
+	removal := image.Removal{Repository: b.repo, Digest: digest, Tags: []string{"v1-00000001"}, RequireLabel: ourLabel,
+		Owns: func(tag string) bool { return tag == "v2-00000001" }}
 	got, err := b.Remove(b.Context(), removal)
-	if err != nil || got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1-00000001", "v2-00000001"}) {
+	if err != nil || got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1-00000001", "v2-00000001"}) || !slices.Equal(got.Others, []string{"prod-v1-00000001"}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	b.wantLeft("@"+digest, ":v1-00000002")
-	removal.Tags, removal.TagSuffix = []string{"v1-00000002"}, "-00000002"
-	if got, err := b.Remove(b.Context(), removal); err != nil || !got.DigestDeleted {
+	b.wantLeft("@"+digest, ":prod-v1-00000001")
+}
+
+func TestRemoveLeavesAManifestThatATaggedIndexLists(t *testing.T) {
+	b := newBench(t)
+	child := b.pushImage("a", "amd64", ours)
+	b.tag(child, "v1")
+	b.tag(b.pushIndex("theirs", map[string]string{"amd64": child}), "theirs")
+	got := b.remove(child, "v1")
+	if got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1"}) || len(got.Kept) != 1 || !strings.Contains(got.Kept[0].Why, ":theirs lists it") {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := b.Inspect(t.Context(), b.repo.WithTag("theirs")); err != nil {
+		t.Errorf("the index is broken: %v", err)
+	}
+}
+
+func TestRemoveSaysThatATagStillAnswersForAGoneDigest(t *testing.T) {
+	var gone string
+	b := newBench(t, enginetest.Fault(func(r *http.Request) *enginetest.FaultResponse {
+		if gone == "" || !strings.HasSuffix(r.URL.Path, gone) {
+			return nil
+		}
+		return &enginetest.FaultResponse{Status: http.StatusNotFound}
+	}))
+	digest := b.pushImage("a", "amd64", ours)
+	b.tag(digest, "v1")
+	gone = digest
+	got := b.remove(digest, "v1", "v2")
+	if !got.DigestDeleted || len(got.Kept) != 1 || !strings.HasSuffix(got.Kept[0].ID, ":v1") || !strings.Contains(got.Kept[0].Why, "still gives it") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRemoveOfOurOwnDamagedImageLeavesNothing(t *testing.T) {
+	b := newBench(t)
+	missing := b.pushImage("missing", "amd64", ours)
+	broken := b.pushIndex("broken", map[string]string{"amd64": missing, "arm64": b.pushImage("a", "arm64", ours)})
+	b.tag(broken, "v1")
+	if err := b.Delete(t.Context(), b.repo, missing); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Remove(b.Context(), image.Removal{Repository: b.repo, Digest: broken, Tags: []string{"v1"}})
+	if err != nil || !got.DigestDeleted || len(got.Kept) != 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	b.wantLeft()
@@ -186,7 +229,7 @@ func TestRemoveForgetsAnImageThatIsNotProvenOurs(t *testing.T) {
 	before := b.left()
 	for _, digest := range []string{plain, mixed, broken} {
 		b.registry.ResetRequests()
-		if got := b.remove(digest, "v1"); !got.Forgotten || got.DigestDeleted {
+		if got := b.remove(digest, "v1"); got.Forgotten == "" || got.DigestDeleted {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -282,7 +325,7 @@ func TestRemoveThatCannotLookDeletesNothing(t *testing.T) {
 			b.tag(digest, "v1")
 			armed = true
 			got, err := b.Remove(t.Context(), image.Removal{Repository: b.repo, Digest: digest, Tags: []string{"v1"}, RequireLabel: ourLabel})
-			if !image.Denied(err) || got.DigestDeleted || got.Forgotten {
+			if !image.Denied(err) || got.DigestDeleted || got.Forgotten != "" {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			b.wantLeft("@"+digest, ":v1")

@@ -16,24 +16,10 @@ import (
 )
 
 const (
-	maxTags     = 10000
 	maxScanned  = 1000
 	scanAtOnce  = 8
 	tagsPerPage = 500
 )
-
-// Tags lists a repository's tags in the registry's order; a repository that does not exist has none. More than 10000
-// are an error.
-func (c *Client) Tags(ctx context.Context, repo reference.Repository) ([]string, error) {
-	tags, complete, err := c.listTags(ctx, repo, maxTags)
-	if err == nil && !complete {
-		err = fmt.Errorf("the repository has more than %d tags", maxTags)
-	}
-	if err != nil {
-		return nil, report("Tags could not be listed", repo, repo.String(), err)
-	}
-	return tags, nil
-}
 
 // TagsOf gives the tags that point to a digest, sorted. It looks at each tag of the repository, at most 1000: complete
 // tells whether those were all.
@@ -63,7 +49,7 @@ func (s scan) of(digest string) []string {
 }
 
 func (c *Client) scan(ctx context.Context, repo reference.Repository) (scan, error) {
-	tags, complete, err := c.listTags(ctx, repo, maxScanned)
+	tags, complete, err := c.listTags(ctx, repo)
 	if err != nil {
 		return scan{}, err
 	}
@@ -92,14 +78,14 @@ func (c *Client) scan(ctx context.Context, repo reference.Repository) (scan, err
 	return scan{points, complete}, nil
 }
 
-// listTags gives at most limit tags, and whether there are no more.
-func (c *Client) listTags(ctx context.Context, repo reference.Repository, limit int) (tags []string, complete bool, err error) {
+// listTags gives at most maxScanned tags, and whether there are no more.
+func (c *Client) listTags(ctx context.Context, repo reference.Repository) (tags []string, complete bool, err error) {
 	k := call{
 		method: http.MethodGet, repo: repo, path: fmt.Sprintf("tags/list?n=%d", tagsPerPage), object: "/tags/list",
 		actions: []string{auth.ActionPull},
 	}
 	seen := map[string]bool{}
-	for range limit {
+	for range maxScanned {
 		var page struct{ Tags []string }
 		k.check = func(got *answer) error {
 			page.Tags = nil
@@ -120,7 +106,7 @@ func (c *Client) listTags(ctx context.Context, repo reference.Repository, limit 
 			if seen[tag] {
 				continue
 			}
-			if len(tags) == limit {
+			if len(tags) == maxScanned {
 				return tags, false, nil
 			}
 			seen[tag], fresh = true, true

@@ -163,7 +163,7 @@ func TestTagsFollowsEveryPage(t *testing.T) {
 	f := newFake(t)
 	f.on("GET", "tags/list", page("/v2/env/tags/list?n=500&last=b", "a", "b"), page("", "c"))
 	c, _ := newClient(t, nil)
-	got, err := c.Tags(t.Context(), f.repo)
+	got, _, err := c.listTags(t.Context(), f.repo)
 	if err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -175,11 +175,11 @@ func TestTagsFollowsEveryPage(t *testing.T) {
 func TestTagsOfARepositoryThatIsNotThereAreNone(t *testing.T) {
 	f := newFake(t)
 	c, _ := newClient(t, nil)
-	if got, err := c.Tags(t.Context(), f.repo); err != nil || len(got) != 0 {
+	if got, _, err := c.listTags(t.Context(), f.repo); err != nil || len(got) != 0 {
 		t.Errorf("got %q, %v", got, err)
 	}
 	f.on("GET", "tags/list", answering(200, "application/json", `{"name":"env","tags":null}`))
-	if got, err := c.Tags(t.Context(), f.repo); err != nil || len(got) != 0 {
+	if got, _, err := c.listTags(t.Context(), f.repo); err != nil || len(got) != 0 {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
@@ -197,7 +197,7 @@ func TestTagsRefusesPagesThatLeadAstray(t *testing.T) {
 			f := newFake(t)
 			f.on("GET", "tags/list", tt.answer)
 			c, _ := newClient(t, nil)
-			_, err := c.Tags(t.Context(), f.repo)
+			_, _, err := c.TagsOf(t.Context(), f.repo, digestOf(nil))
 			_, e := asProblem(t, err)
 			want(t, e.Error(), "/tags/list: ")
 			want(t, e.Error(), tt.words)

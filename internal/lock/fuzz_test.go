@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("pip could misread %q", canonical)
 		}
 		for _, r := range l.Requirements() {
-			if len(r.Hashes) == 0 || r.InstalledVersion() == "" || normalName(r.Name) != r.Name {
+			if len(r.Hashes) == 0 || r.InstalledVersion() == "" || NormalName(r.Name) != r.Name {
 				t.Fatalf("incomplete requirement %+v", r)
 			}
 		}

@@ -15,7 +15,8 @@ var (
 	options   = regexp.MustCompile(`(^|[ \t]+)-`)
 )
 
-func normalName(s string) string {
+// NormalName is the one spelling of a distribution's name (PEP 503).
+func NormalName(s string) string {
 	return strings.ToLower(nameRuns.ReplaceAllString(s, "-"))
 }
 
@@ -72,7 +73,7 @@ func (p *parser) line(l logicalLine) {
 	p.broken = false
 
 	p.aboveLine, p.aboveName = line, ""
-	name := normalName(nameHead.FindString(text))
+	name := NormalName(nameHead.FindString(text))
 	switch {
 	case strings.HasPrefix(text, "-"):
 		option, why := refusedOption(strings.Fields(text)[0])

@@ -78,7 +78,7 @@ func (p *parser) pylock(text string) conditions {
 
 	groups := map[string]bool{}
 	for _, group := range file.texts("default-groups") {
-		groups[normalName(group)] = true
+		groups[NormalName(group)] = true
 	}
 	sets := markerSets{"extras": {}, "dependency_groups": groups}
 	c := conditions{python: file.requiresPython()}

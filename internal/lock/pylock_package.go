@@ -11,7 +11,7 @@ import (
 func (p *parser) pylockPackage(t pylockTable, sets markerSets) {
 	before := len(p.findings)
 	name, isText := t.text("name")
-	normal := normalName(name)
+	normal := NormalName(name)
 	valid := name != "" && nameHead.FindString(name) == name
 	if valid {
 		t.name = normal

@@ -258,6 +258,18 @@ func TestRefusedTexts(t *testing.T) {
 	}
 }
 
+func TestAdviceOnIndexesNamesWhatThisReleaseHas(t *testing.T) {
+	for _, line := range []string{
+		"--index-url https://pypi.example/simple", "--extra-index-url=https://pypi.example/simple", "-i https://pypi.example/simple", "--find-links wheels",
+		"--no-index", "--trusted-host x", "attrs @ https://${TOKEN}@x/attrs-1.zip " + hashA,
+	} {
+		advice := parseProblems(t, "six==1 "+hashA+"\n"+line)[0].Advice
+		if !strings.Contains(advice, "the base's pip configuration") || strings.Contains(advice, "package_index") {
+			t.Errorf("%q: the advice is %q", line, advice)
+		}
+	}
+}
+
 func TestTextOfTheGreatestSizeIsRead(t *testing.T) {
 	line := "attrs==1 " + hashA + "\n#"
 	mustParse(t, line+strings.Repeat("x", maxSize-len(line)))

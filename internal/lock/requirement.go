@@ -40,7 +40,7 @@ func readExtras(list string) ([]string, bool) {
 		if one == "" || nameHead.FindString(one) != one {
 			return nil, false
 		}
-		extras = append(extras, normalName(one))
+		extras = append(extras, NormalName(one))
 	}
 	slices.Sort(extras)
 	return slices.Compact(extras), true

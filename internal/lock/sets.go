@@ -27,7 +27,7 @@ func parsePylockMarker(text string, sets markerSets) (*marker, error) {
 func (s markerSets) membership(left, op, right string) (*marker, error) {
 	set, ok := s[right]
 	if ok && isLiteral(left) && (op == "in" || op == "not in") {
-		return &marker{constant: truthOf(set[normalName(unquoted(left))] == (op == "in"))}, nil
+		return &marker{constant: truthOf(set[NormalName(unquoted(left))] == (op == "in"))}, nil
 	}
 	for _, side := range []string{left, right} {
 		if _, ok := s[side]; ok {

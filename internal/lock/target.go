@@ -161,7 +161,7 @@ func disagreements(targets []Target, installed []map[string]string) problem.List
 		}
 		if len(seen) > 1 {
 			problems = append(problems, &problem.Problem{
-				Title:  "Lock that differs between platforms",
+				Title:  "Markers in the lock choose other packages for each platform",
 				Path:   []any{"lock"},
 				Object: name,
 				Cause:  errors.New(strings.Join(parts, "; ")),

@@ -76,14 +76,14 @@ func TestPackagesErrors(t *testing.T) {
 		"version by platform": {
 			"a==1;platform_machine=='x86_64' " + hashA + "\na==2;platform_machine=='aarch64' " + hashA,
 			[]Target{amd64, arm64},
-			[]string{"Lock that differs between platforms: a: 1 on linux/amd64, Python 3.13; 2 on linux/arm64, Python 3.13"},
+			[]string{"Markers in the lock choose other packages for each platform: a: 1 on linux/amd64, Python 3.13; 2 on linux/arm64, Python 3.13"},
 		},
 		"packages on one platform only": {
 			"a==1 " + hashA + "\nc==3;platform_machine=='aarch64' " + hashA + "\nb==2;platform_machine=='x86_64' " + hashA,
 			[]Target{amd64, arm64},
 			[]string{
-				"Lock that differs between platforms: b: 2 on linux/amd64, Python 3.13; not installed on linux/arm64, Python 3.13",
-				"Lock that differs between platforms: c: not installed on linux/amd64, Python 3.13; 3 on linux/arm64, Python 3.13",
+				"Markers in the lock choose other packages for each platform: b: 2 on linux/amd64, Python 3.13; not installed on linux/arm64, Python 3.13",
+				"Markers in the lock choose other packages for each platform: c: not installed on linux/amd64, Python 3.13; 3 on linux/arm64, Python 3.13",
 			},
 		},
 		"two versions on one platform": {

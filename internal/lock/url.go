@@ -69,8 +69,8 @@ func versionInFile(file, name string) (version, cause string) {
 		if len(parts) != 5 && len(parts) != 6 {
 			return "", fmt.Sprintf("%s is not the name of a wheel", shown(file))
 		}
-		if normalName(parts[0]) != name {
-			return "", fmt.Sprintf("%s is a wheel of %s, not of %s", shown(file), shown(normalName(parts[0])), name)
+		if NormalName(parts[0]) != name {
+			return "", fmt.Sprintf("%s is a wheel of %s, not of %s", shown(file), shown(NormalName(parts[0])), name)
 		}
 		version, ok := normalVersion(strings.ReplaceAll(parts[1], "_", "-"))
 		if !ok {
@@ -86,7 +86,7 @@ func versionInFile(file, name string) (version, cause string) {
 		return "", fmt.Sprintf("%s is neither a wheel nor a .tar.gz or .zip", shown(file))
 	}
 	for i := range len(stem) {
-		if stem[i] != '-' || normalName(stem[:i]) != name {
+		if stem[i] != '-' || NormalName(stem[:i]) != name {
 			continue
 		}
 		if version, ok := normalVersion(stem[i+1:]); ok {

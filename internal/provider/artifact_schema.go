@@ -30,6 +30,9 @@ const (
 	deleteTimeout = 10 * time.Minute
 )
 
+// Required members of nested lists and maps are optional in the schema and checked by specReader: Terraform's own check
+// takes them for missing where a whole entry is not known yet.
+
 // artifactArguments are the arguments of the schema that all artifacts share.
 type artifactArguments struct {
 	Base           types.String   `tfsdk:"base"`
@@ -83,40 +86,49 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "The base image, pinned by digest: `host/path@sha256:…` (a tag before the `@` is allowed and ignored). It satisfies `sandbox-contract/v1`. Another digest replaces the artifact; another repository with the same digest does not."},
 		"lock": schema.StringAttribute{Optional: true, Validators: []validator.String{hashLocked()},
 			MarkdownDescription: "A hash-locked requirements file, as `uv pip compile --generate-hashes` or `pip-compile --generate-hashes` write it. It is installed as root into the system site-packages, without dependencies that it does not name. Comments, order and line ends have no meaning. Without it nothing is installed and `packages` is `{}`; an empty string is an error."},
-		"python_version": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{matches(`^3\.\d+$`, `"major.minor", such as "3.13"`)},
+		"python_version": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{pythonVersion()},
 			MarkdownDescription: "The Python of the base, as `major.minor`. Set it so that markers in the lock can be evaluated at plan; the build fails if the base has another. Default: what the base has. It is not part of the cache key."},
 		"base_packages": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Packages that the base has, name to version. With it the plan refuses a lock that would replace the kernel stack (`ipykernel`, `jupyter-client`, `jupyter-server`) by another version. It is not part of the cache key."},
+			MarkdownDescription: "Packages that the base has, name to version. With it the plan refuses a lock that would replace the kernel stack (`ipykernel`, `jupyter-client`, `jupyter-server`) by another version; without it such a lock is installed. It is not part of the cache key."},
 		"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential by its name or value: the artifact is readable by all who can pull it."},
+			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential by its name or value (a URL with a password too): the artifact is readable by all who can pull it."},
 		"files": schema.ListNestedAttribute{Optional: true,
 			MarkdownDescription: "Files written after the packages are installed, owned by 1000:100. At most 32, 1 MiB each, 8 MiB together. Missing folders are made with the same owner and mode 0755. The order has no meaning.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"path":           schema.StringAttribute{Required: true, MarkdownDescription: "Absolute, clean path below `/home/datalayer/`, `/opt/` or `/srv/`, not in `/opt/datalayer`."},
+				"path":           schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Absolute, clean path below `/home/datalayer/`, `/opt/` or `/srv/`, not in `/opt/datalayer`."},
 				"content":        schema.StringAttribute{Optional: true, MarkdownDescription: "The content as text. Exactly one of `content` and `content_base64` is set."},
 				"content_base64": schema.StringAttribute{Optional: true, MarkdownDescription: "The content in base64, for bytes that are not text."},
 				"mode":           schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("0644"), MarkdownDescription: "Permission bits, three octal digits with an optional leading zero. Default: `0644`."},
 			}}},
 		"apt_packages": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`. The order has no meaning. An archive moves: without versions two builds can differ."},
+			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`, without an architecture. The order has no meaning. An archive moves: without versions two builds can differ."},
 		"post_install": schema.ListNestedAttribute{Optional: true,
 			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"command": schema.StringAttribute{Required: true, MarkdownDescription: "Given to `/bin/sh -c`; it may span lines."},
+				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
 				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command. Default: cut off. `true` is not supported in this release."},
 			}}},
 		"base_registry": registryAttribute("The login for the host of `base`."),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
-		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{stringvalidator.OneOf(policyDelete, policyRetain)},
-			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it."},
-		"timeouts": timeouts.Attributes(ctx, timeouts.Opts{
-			Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
-			Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
-			Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
-			Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
-		}),
+		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
+			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it. Destroy reads it from state, so apply a change of it first."},
+		"timeouts": timeoutsAttribute(ctx),
 	}
+}
+
+func timeoutsAttribute(ctx context.Context) schema.Attribute {
+	attribute := timeouts.Attributes(ctx, timeouts.Opts{
+		Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
+		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
+		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
+		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
+	})
+	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = "How long each operation may take."
+		return nested
+	}
+	return attribute
 }
 
 func timeoutDescription(name, what string, limit time.Duration) string {
@@ -144,24 +156,24 @@ func sharedOutputs() map[string]schema.Attribute {
 		"reference": text("What a sandbox is launched from. It never moves."),
 		"artifact": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "All that a launcher needs to know of the artifact, in one object.",
 			Attributes: map[string]schema.Attribute{
-				"variant":        text("The service that keeps it."),
+				"variant":        text("`datalayer`."),
 				"reference":      text("As `reference`."),
-				"contract":       text("The contract that it satisfies."),
+				"contract":       text("The contract that the image was built for; the base is not checked against it. Null after the import of an image that does not say."),
 				"cache_key":      text("As `cache_key`."),
 				"python_version": text("As `python_version`."),
 				"packages":       schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "As `packages`."},
-				"env":            schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Variables that a launcher must pass at create, because the service keeps none in the artifact; else `{}`."},
+				"env":            schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Variables that a launcher must pass when it starts a sandbox. Always `{}`: the image itself carries `env`."},
 			}},
-		"cache_key":             text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, and the variant's own content arguments. Another key replaces the artifact."),
-		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`; equal on all variants."),
+		"cache_key":             text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `platforms` and `labels`. Another key replaces the artifact."),
+		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
 		"lock_digest":           text("Digest of the lock's canonical form; null without a lock."),
-		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version."},
-		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339); null where none with an end was."),
-		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What could not be removed, and who can.",
+		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
+		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339). Always null for this resource: BuildKit gets a login over its connection for one build."),
+		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"what":         text("The kind of object."),
-				"where":        text("The service or repository that holds it."),
-				"id":           text("Its id there."),
+				"what":         text("`tag`."),
+				"where":        text("The repository."),
+				"id":           text("The tag."),
 				"removable_by": text("Who can remove it, and how."),
 			}}},
 	}

@@ -1,29 +1,15 @@
 package provider
 
 import (
-	"context"
 	"encoding/base64"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
-
-type fileModel struct {
-	Path          types.String `tfsdk:"path"`
-	Content       types.String `tfsdk:"content"`
-	ContentBase64 types.String `tfsdk:"content_base64"`
-	Mode          types.String `tfsdk:"mode"`
-}
-
-type commandModel struct {
-	Command types.String `tfsdk:"command"`
-	Network types.Bool   `tfsdk:"network"`
-}
 
 // specReader turns arguments into a Spec. Where a value is unknown it puts a valid one in its place, so that all others
 // keep their index and are validated, and known turns false, so that nothing is digested.
@@ -32,44 +18,31 @@ type specReader struct {
 	faults problem.List
 }
 
-// spec gives the Spec of the arguments; known is false when a part of it is unknown yet.
-func (a artifactArguments) spec(ctx context.Context) (spec environment.Spec, known bool, diagnostics diag.Diagnostics) {
+// spec gives the Spec of the arguments; known is false when a part of it is unknown yet. The faults are those that keep a
+// value from being read at all: Spec.Validate judges the rest.
+func (a artifactArguments) spec() (spec environment.Spec, known bool, faults problem.List) {
 	reader := &specReader{known: true}
+	reader.settled(a.Env)
 	spec.Env = map[string]string{}
-	for name, value := range reader.elements(a.Env, a.Env.Elements()) {
+	for name, value := range a.Env.Elements() {
 		if text, ok := value.(types.String); ok && reader.settled(text) && !text.IsNull() {
 			spec.Env[name] = text.ValueString()
 		}
 	}
-	var apt []types.String
-	if reader.settled(a.AptPackages) {
-		diagnostics.Append(a.AptPackages.ElementsAs(ctx, &apt, false)...)
-	}
-	for i, entry := range apt {
+	reader.settled(a.AptPackages)
+	for i, element := range a.AptPackages.Elements() {
+		entry, _ := element.(types.String)
 		spec.AptPackages = append(spec.AptPackages, reader.text(entry, fmt.Sprintf("unknown-%d", i)))
 	}
-	var commands []commandModel
-	if reader.settled(a.PostInstall) {
-		diagnostics.Append(a.PostInstall.ElementsAs(ctx, &commands, false)...)
+	reader.settled(a.PostInstall)
+	for i, element := range a.PostInstall.Elements() {
+		spec.PostInstall = append(spec.PostInstall, reader.command(i, element))
 	}
-	for _, c := range commands {
-		reader.settled(c.Network)
-		spec.PostInstall = append(spec.PostInstall, environment.Command{Command: reader.text(c.Command, "true"), Network: c.Network.ValueBoolPointer()})
+	reader.settled(a.Files)
+	for i, element := range a.Files.Elements() {
+		spec.Files = append(spec.Files, reader.file(i, element))
 	}
-	var files []fileModel
-	if reader.settled(a.Files) {
-		diagnostics.Append(a.Files.ElementsAs(ctx, &files, false)...)
-	}
-	for i, f := range files {
-		spec.Files = append(spec.Files, reader.file(i, f))
-	}
-	appendProblems(&diagnostics, reader.faults.Err(), "")
-	return spec, reader.known, diagnostics
-}
-
-func (r *specReader) elements(m types.Map, elements map[string]attr.Value) map[string]attr.Value {
-	r.settled(m)
-	return elements
+	return spec, reader.known, reader.faults
 }
 
 // settled tells whether a value is known, and remembers when one is not.
@@ -87,27 +60,68 @@ func (r *specReader) text(value types.String, instead string) string {
 	return value.ValueString()
 }
 
-func (r *specReader) file(index int, f fileModel) environment.File {
-	file := environment.File{Path: r.text(f.Path, fmt.Sprintf("/srv/unknown/%d", index)), Mode: "0644"}
-	if r.settled(f.Mode) && !f.Mode.IsNull() {
-		file.Mode = f.Mode.ValueString()
+func (r *specReader) fault(title, object, advice string, at ...any) {
+	r.faults = append(r.faults, &problem.Problem{Title: title, Path: at, Object: object, Advice: advice})
+}
+
+func (r *specReader) command(index int, element attr.Value) environment.Command {
+	if !r.settled(element) {
+		return environment.Command{Command: "true"}
 	}
-	if !r.settled(f.Content) || !r.settled(f.ContentBase64) {
+	text, network := member[types.String](element, "command"), member[types.Bool](element, "network")
+	if text.IsNull() {
+		r.fault("Post-install entry without a command", fmt.Sprintf("post_install[%d]", index), "Set command, or remove the entry.", "post_install", index)
+		return environment.Command{Command: "true"}
+	}
+	r.settled(network)
+	return environment.Command{Command: r.text(text, "true"), Network: network.ValueBoolPointer()}
+}
+
+func (r *specReader) file(index int, element attr.Value) environment.File {
+	file := environment.File{Path: fmt.Sprintf("/srv/unknown/%d", index), Mode: "0644"}
+	if !r.settled(element) {
 		return file
 	}
-	if f.Content.IsNull() == f.ContentBase64.IsNull() {
-		r.faults = append(r.faults, &problem.Problem{Title: "File needs one content", Path: []any{"files", index}, Object: fmt.Sprintf("%q", file.Path), Advice: "Set exactly one of content and content_base64."})
+	path, mode := member[types.String](element, "path"), member[types.String](element, "mode")
+	content, encoded := member[types.String](element, "content"), member[types.String](element, "content_base64")
+	if path.IsNull() {
+		r.fault("File without a path", fmt.Sprintf("files[%d]", index), "Set path, or remove the entry.", "files", index)
 		return file
 	}
-	if !f.Content.IsNull() {
-		file.Content = []byte(f.Content.ValueString())
+	file.Path = r.text(path, file.Path)
+	if r.settled(mode) && !mode.IsNull() {
+		file.Mode = mode.ValueString()
+	}
+	if !r.settled(content) || !r.settled(encoded) {
 		return file
 	}
-	decoded, err := base64.StdEncoding.DecodeString(f.ContentBase64.ValueString())
+	if content.IsNull() == encoded.IsNull() {
+		r.fault("File needs one content", fmt.Sprintf("%q", file.Path), "Set exactly one of content and content_base64.", "files", index)
+		return file
+	}
+	if !content.IsNull() {
+		file.Content = []byte(content.ValueString())
+		return file
+	}
+	decoded, err := base64.StdEncoding.DecodeString(encoded.ValueString())
 	if err != nil {
 		r.faults = append(r.faults, &problem.Problem{Title: "File content is not base64", Path: []any{"files", index, "content_base64"}, Object: fmt.Sprintf("%q", file.Path), Cause: err,
 			Advice: "Use the standard alphabet with padding, as filebase64() gives it."})
 	}
 	file.Content = decoded
 	return file
+}
+
+// member gives an attribute of an object; of a null object it is null.
+func member[V attr.Value](object attr.Value, name string) V {
+	var none V
+	of, ok := object.(types.Object)
+	if !ok {
+		return none
+	}
+	value, ok := of.Attributes()[name].(V)
+	if !ok {
+		return none
+	}
+	return value
 }

@@ -15,7 +15,13 @@ func appendProblems(diagnostics *diag.Diagnostics, err error, title string) {
 			diagnostics.AddError(p.Title, p.Detail())
 			continue
 		}
-		diagnostics.AddAttributeError(attributePath(p.Path), p.Title, p.Detail())
+		at := attributePath(p.Path)
+		detail := p.Detail()
+		if len(p.Path) > 1 {
+			// Terraform points to the line of the resource where it cannot find that of a nested value.
+			detail = at.String() + ": " + detail
+		}
+		diagnostics.AddAttributeError(at, p.Title, detail)
 	}
 }
 

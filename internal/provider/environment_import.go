@@ -19,6 +19,9 @@ import (
 // give back are null in state then, which is no change of them.
 const importedMark = "imported"
 
+// foreignMark is the private-state key of an imported image that this provider did not make, for as long as it is kept.
+const foreignMark = "foreign"
+
 // ImportState takes the reference that the resource prints. It asks the registry at once, so that an unknown one is an
 // error that names it and leaves nothing in state.
 func (r *environmentResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
@@ -48,11 +51,12 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 	if tag, version := adoptedTag(tags, complete); tag != "" {
 		set("tag", tag)
 		set("version", version)
-	} else {
+	} else if labels[environment.LabelCacheKey] != "" {
 		resp.Diagnostics.AddWarning("No tag was adopted", fmt.Sprintf("%s has no single tag of the form v<version>-<8 hex>, so tag is null. Destroy removes the image only if no tag points to it.", ref))
 	}
 	if labels[environment.LabelCacheKey] == "" {
 		resp.Diagnostics.AddWarning("Imported image carries no cache key", fmt.Sprintf("%s was not made by this provider, so its content cannot be held against the configuration: the arguments are taken as they are. Destroy will forget the image and not delete it.", ref))
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, foreignMark, []byte("true"))...)
 	}
 	set("cache_key", orNull(labels[environment.LabelCacheKey]))
 	set("python_version", orNull(labels[environment.LabelPython]))
@@ -63,6 +67,9 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 	set("media_type", found.MediaType)
 	set("size_bytes", types.Int64Value(found.SizeBytes))
 	set("retained", noneRetained())
+	set("artifact", environmentModel{artifactOutputs: artifactOutputs{
+		Reference: types.StringValue(ref.String()), CacheKey: orNull(labels[environment.LabelCacheKey]), Packages: types.MapNull(types.StringType),
+	}, artifactArguments: artifactArguments{PythonVersion: orNull(labels[environment.LabelPython])}}.artifact(orNull(labels[environment.LabelContract])))
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
 }
 

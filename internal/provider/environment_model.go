@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -17,13 +16,12 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
-	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // request turns a plan, in which all arguments are known by now, into what the builder takes.
-func (m environmentModel) request(ctx context.Context, diagnostics *diag.Diagnostics) buildkit.Request {
+func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Request {
 	request := buildkit.Request{Platforms: texts(m.Platforms)}
 	fail := func(err error) { appendProblems(diagnostics, err, "Environment cannot be built as planned") }
 	var err error
@@ -41,8 +39,10 @@ func (m environmentModel) request(ctx context.Context, diagnostics *diag.Diagnos
 	if !m.PythonVersion.IsUnknown() {
 		request.Python = m.PythonVersion.ValueString()
 	}
-	spec, _, found := m.spec(ctx)
-	diagnostics.Append(found...)
+	spec, _, faults := m.spec()
+	if len(faults) > 0 {
+		fail(faults)
+	}
 	request.Spec = spec
 	request.Labels = stringMap(m.Labels)
 	request.Labels[environment.LabelContract] = environment.Contract
@@ -70,13 +70,13 @@ func resourceLogins(ctx context.Context, config tfsdk.Config, m environmentModel
 			diagnostics.AddAttributeError(path.Root(source.attribute).AtName("password_wo"), "Empty registry password", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration for %s.", source.attribute, source.attribute, parsed.Host))
 			continue
 		}
-		logins = append(logins, login{parsed.Host, image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString())}})
+		logins = append(logins, login{parsed.Host, image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the resource's " + source.attribute}})
 	}
 	return logins
 }
 
 // pushed is the state from the moment that the registry holds the digest: enough to delete it, the rest null.
-func (m environmentModel) pushed(_ context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
+func (m environmentModel) pushed(repository reference.Repository, p buildkit.Published, tag string) environmentModel {
 	m.Digest = types.StringValue(p.Digest)
 	m.Reference = types.StringValue(p.Reference(repository).String())
 	m.Tag = types.StringValue(tag)
@@ -86,22 +86,25 @@ func (m environmentModel) pushed(_ context.Context, repository reference.Reposit
 	}
 	m.BuiltAt = types.StringValue(p.BuiltAt.Format(time.RFC3339))
 	m.BuildDurationSeconds = types.Float64Value(math.Round(p.BuildDuration.Seconds()*10) / 10)
-	m.Artifact = m.artifact()
+	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m.settled()
 }
 
-// published is the whole state.
-func (m environmentModel) published(ctx context.Context, repository reference.Repository, p buildkit.Published, tag string) environmentModel {
-	m.Manifests = stringMapValue(p.Image.Manifests)
-	m.SizeBytes = types.Int64Value(p.Image.SizeBytes)
-	m.MediaType = types.StringValue(p.Image.MediaType)
-	return m.pushed(ctx, repository, p, tag)
+// described adds what the registry says of the image; nil adds nothing.
+func (m environmentModel) described(found *image.Image) environmentModel {
+	if found == nil {
+		return m
+	}
+	m.Manifests = stringMapValue(found.Manifests)
+	m.SizeBytes = types.Int64Value(found.SizeBytes)
+	m.MediaType = types.StringValue(found.MediaType)
+	return m
 }
 
-// artifact is the object that launchers take.
-func (m environmentModel) artifact() types.Object {
+// artifact is the object that launchers take. contract is that of the release which built the image.
+func (m environmentModel) artifact(contract types.String) types.Object {
 	return types.ObjectValueMust(artifactType, map[string]attr.Value{
-		"variant": types.StringValue(environment.VariantDatalayer), "reference": m.Reference, "contract": types.StringValue(environment.Contract),
+		"variant": types.StringValue(environment.VariantDatalayer), "reference": m.Reference, "contract": contract,
 		"cache_key": m.CacheKey, "python_version": m.PythonVersion, "packages": m.Packages, "env": stringMapValue(nil),
 	})
 }
@@ -131,27 +134,4 @@ func (m environmentModel) settled() environmentModel {
 		m.Retained = noneRetained()
 	}
 	return m
-}
-
-// keepsState adds to a refresh's error that state is as it was, and the way round it.
-func keepsState(err error) error {
-	const advice = "State is kept as it was. `-refresh=false` plans without asking the registry."
-	var one *problem.Problem
-	if !errors.As(err, &one) {
-		return &problem.Problem{Title: "Environment could not be refreshed", Cause: err, Advice: advice}
-	}
-	said := *one
-	if said.Advice != "" {
-		said.Advice += " "
-	}
-	said.Advice += advice
-	return &said
-}
-
-func movedTag(state environmentModel, presence image.Presence) string {
-	now := "is gone"
-	if presence.TagDigest != "" {
-		now = "now points to " + presence.TagDigest
-	}
-	return fmt.Sprintf("The tag %s of %s %s. The image itself is there under its digest, so nothing that launches it changes; destroy leaves a tag that points elsewhere alone.", state.Tag.ValueString(), state.Reference.ValueString(), now)
 }

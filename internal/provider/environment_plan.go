@@ -28,62 +28,81 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 	var configuredPython types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("python_version"), &configuredPython)...)
-	content := plan.content(ctx, configuredPython, &resp.Diagnostics)
+	content := plan.content(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython, &resp.Diagnostics))...)
 		return
 	}
 	var state environmentModel
 	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
 		return
 	}
-	mark, found := req.Private.GetKey(ctx, importedMark)
-	resp.Diagnostics.Append(found...)
-	imported := string(mark) == "true"
-	reasons := plan.replacedBy(state, content, imported)
-	if len(reasons) > 0 {
+	origin := readOrigin(ctx, req.Private, &resp.Diagnostics)
+	if reasons := plan.replacedBy(state, content, origin.imported); len(reasons) > 0 {
 		resp.RequiresReplace = append(resp.RequiresReplace, reasons...)
-		if imported && !content.key.IsUnknown() && !content.key.Equal(state.CacheKey) {
+		if origin.imported && !content.key.IsUnknown() && !content.key.Equal(state.CacheKey) {
 			resp.Diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), content.key.ValueString()))
 		}
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython, &resp.Diagnostics))...)
 		return
 	}
 	if !configuredPython.IsNull() && !configuredPython.IsUnknown() && !state.PythonVersion.IsNull() && !configuredPython.Equal(state.PythonVersion) {
 		resp.Diagnostics.AddAttributeError(path.Root("python_version"), "Environment has another Python", fmt.Sprintf("python_version is %s, and the image that was built from this base has %s. Change base, or correct python_version.", configuredPython.ValueString(), state.PythonVersion.ValueString()))
 		return
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, configuredPython))...)
+	if origin.imported && origin.foreign {
+		resp.Diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, configuredPython, origin, &resp.Diagnostics))...)
 }
 
-// content is what a plan says about content: digests, key and packages, each unknown while an argument of it is.
+// origin is what private state remembers of where the image came from.
+type origin struct {
+	// imported: this is the first plan after an import. foreign: the image was not made by this provider.
+	imported, foreign bool
+}
+
+type privateState interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func readOrigin(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) origin {
+	marked := func(key string) bool {
+		mark, found := private.GetKey(ctx, key)
+		diagnostics.Append(found...)
+		return string(mark) == "true"
+	}
+	return origin{imported: marked(importedMark), foreign: marked(foreignMark)}
+}
+
+// content is what a plan says about content: digests and key, each unknown while an argument of it is.
 type content struct {
 	spec, lock, key types.String
-	packages        types.Map
+	// locked is nil without a lock; lockKnown tells nothing from not known yet.
+	locked    *lock.Lock
+	lockKnown bool
+	platforms types.List
 }
 
-func (m environmentModel) content(ctx context.Context, python types.String, diagnostics *diag.Diagnostics) content {
-	c := content{spec: types.StringUnknown(), lock: types.StringUnknown(), key: types.StringUnknown(), packages: types.MapUnknown(types.StringType)}
-	spec, known, found := m.spec(ctx)
-	diagnostics.Append(found...)
+func (m environmentModel) content(ctx context.Context, diagnostics *diag.Diagnostics) content {
+	c := content{spec: types.StringUnknown(), lock: types.StringUnknown(), key: types.StringUnknown(), platforms: m.Platforms, lockKnown: !m.Lock.IsUnknown()}
+	spec, known, faults := m.spec()
+	appendProblems(diagnostics, faults.Err(), "Arguments cannot be read")
 	if known {
 		c.spec = types.StringValue(spec.Digest())
 	}
-	switch {
-	case m.Lock.IsUnknown():
-	case m.Lock.IsNull():
-		c.lock, c.packages = types.StringNull(), stringMapValue(nil)
-	default:
-		locked, err := lock.Parse(m.Lock.ValueString())
-		if err != nil {
+	if m.Lock.IsNull() {
+		c.lock = types.StringNull()
+	} else if c.lockKnown {
+		var err error
+		if c.locked, err = lock.Parse(m.Lock.ValueString()); err != nil {
 			appendProblems(diagnostics, err, "Lock cannot be read")
 			return c
 		}
-		c.lock = types.StringValue(locked.Digest())
-		c.packages = lockedPackages(ctx, locked, python, m.Platforms, diagnostics)
+		c.lock = types.StringValue(c.locked.Digest())
 	}
 	if m.Base.IsUnknown() || c.spec.IsUnknown() || c.lock.IsUnknown() || !whollyKnown(ctx, m.Platforms) || !whollyKnown(ctx, m.Labels) {
 		return c
@@ -100,17 +119,27 @@ func (m environmentModel) content(ctx context.Context, python types.String, diag
 	return c
 }
 
-// lockedPackages are the packages that the lock gives on all platforms; unknown while a marker asks for what is unknown.
-func lockedPackages(ctx context.Context, locked *lock.Lock, python types.String, platforms types.List, diagnostics *diag.Diagnostics) types.Map {
+// packages are what the lock gives on all platforms; unknown while a marker asks for what is unknown.
+func (c content) packages(python types.String, diagnostics *diag.Diagnostics) types.Map {
 	unknown := types.MapUnknown(types.StringType)
-	if !whollyKnown(ctx, platforms) {
+	if !c.lockKnown {
 		return unknown
 	}
-	var targets []lock.Target
-	for _, platform := range texts(platforms) {
-		targets = append(targets, lock.Target{Python: python.ValueString(), Platform: platform})
+	if c.locked == nil {
+		return stringMapValue(nil)
 	}
-	packages, known, err := locked.Packages(targets)
+	var targets []lock.Target
+	for _, element := range c.platforms.Elements() {
+		platform, ok := element.(types.String)
+		if !ok || platform.IsUnknown() {
+			return unknown
+		}
+		targets = append(targets, lock.Target{Python: python.ValueString(), Platform: platform.ValueString()})
+	}
+	if len(targets) == 0 {
+		return unknown
+	}
+	packages, known, err := c.locked.Packages(targets)
 	if err != nil {
 		appendProblems(diagnostics, err, "Lock does not fit the platforms")
 		return unknown
@@ -148,14 +177,14 @@ func sameRepository(planned, prior types.String) bool {
 }
 
 // asNew is the plan of an artifact that is to be built.
-func (m environmentModel) asNew(c content, python types.String) environmentModel {
+func (m environmentModel) asNew(c content, python types.String, diagnostics *diag.Diagnostics) environmentModel {
 	m.PythonVersion = python
 	if python.IsNull() {
 		m.PythonVersion = types.StringUnknown()
 	}
-	m.SpecDigest, m.LockDigest, m.CacheKey, m.Packages = c.spec, c.lock, c.key, c.packages
+	m.SpecDigest, m.LockDigest, m.CacheKey, m.Packages = c.spec, c.lock, c.key, c.packages(python, diagnostics)
 	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
-	m.Manifests, m.Artifact = types.MapUnknown(types.StringType), types.ObjectUnknown(artifactType)
+	m.Manifests, m.Artifact = types.MapUnknown(types.StringType), m.artifact(types.StringValue(environment.Contract))
 	m.SizeBytes, m.BuildDurationSeconds = types.Int64Unknown(), types.Float64Unknown()
 	m.CredentialExpiresAt, m.Retained = types.StringNull(), noneRetained()
 	return m
@@ -163,7 +192,7 @@ func (m environmentModel) asNew(c content, python types.String) environmentModel
 
 // inPlace is the plan of an artifact that stays. Arguments that only changed their spelling keep the prior one, so
 // that such a change plans nothing.
-func (m environmentModel) inPlace(state environmentModel, c content, python types.String) environmentModel {
+func (m environmentModel) inPlace(state environmentModel, c content, python types.String, from origin, diagnostics *diag.Diagnostics) environmentModel {
 	if c.spec.Equal(state.SpecDigest) {
 		m.Env, m.Files = spelling(m.Env, state.Env), spelling(m.Files, state.Files)
 		m.AptPackages, m.PostInstall = spelling(m.AptPackages, state.AptPackages), spelling(m.PostInstall, state.PostInstall)
@@ -180,8 +209,12 @@ func (m environmentModel) inPlace(state environmentModel, c content, python type
 	}
 	m.SpecDigest, m.LockDigest, m.CacheKey = c.spec, c.lock, c.key
 	m.Packages = state.Packages
-	if m.Packages.IsNull() {
-		m.Packages = c.packages
+	if m.Packages.IsNull() && !from.foreign {
+		m.Packages = c.packages(m.PythonVersion, diagnostics)
+	}
+	if m.Packages.IsUnknown() {
+		// Nothing is built, so nothing more can be learned: an image that does not tell its Python stays silent.
+		m.Packages = types.MapNull(types.StringType)
 	}
 	m.Reference, m.Digest, m.MediaType, m.BuiltAt = state.Reference, state.Digest, state.MediaType, state.BuiltAt
 	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = state.Manifests, state.SizeBytes, state.BuildDurationSeconds
@@ -189,12 +222,7 @@ func (m environmentModel) inPlace(state environmentModel, c content, python type
 	if !state.Version.IsNull() && !m.Version.Equal(state.Version) {
 		m.Tag, m.Retained = m.nextTag(state), types.ListUnknown(retainedType)
 	}
-	m.Artifact = state.Artifact
-	if !m.Packages.IsUnknown() {
-		m.Artifact = m.artifact()
-	} else if state.Artifact.IsNull() {
-		m.Artifact = types.ObjectUnknown(artifactType)
-	}
+	m.Artifact = m.artifact(member[types.String](state.Artifact, "contract"))
 	return m
 }
 

@@ -2,10 +2,8 @@ package provider
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"strings"
+	"io"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -45,7 +43,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	ctx, running := begin(ctx, "create", plan.Name, plan.Timeouts.Create, createTimeout, &resp.Diagnostics)
 	defer running.end()
 	logins := resourceLogins(ctx, req.Config, plan, &resp.Diagnostics)
-	request := plan.request(ctx, &resp.Diagnostics)
+	request := plan.request(&resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -54,17 +52,20 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 		running.failed(err, "Build network cannot be set up")
 		return
 	}
-	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins, network), network
+	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
 	tag := imageTag(plan.Version.ValueString(), newNonce())
 	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
-		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(ctx, request.Repository, pushed, tag))...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, pushed, tag))...)
 	})
 	if err != nil {
 		running.failed(err, "Environment could not be created")
 		return
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, plan.published(ctx, request.Repository, *published, tag))...)
+	if published.Unread != nil {
+		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, *published, tag).described(published.Image))...)
 }
 
 func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -80,21 +81,34 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 	}
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
-		running.failed(err, "Repository in state cannot be read")
+		running.failed(err, "Repository to refresh cannot be read")
 		return
 	}
 	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
 	if err != nil {
-		running.failed(keepsState(err), "Environment could not be refreshed")
+		running.failed(keepsState(state.withoutLogin(err)), "Environment could not be refreshed")
 		return
 	}
 	switch presence.State {
 	case image.Gone:
 		resp.State.RemoveResource(ctx)
 	case image.PresentMoved:
-		resp.Diagnostics.AddWarning("Tag of the environment moved", movedTag(state, presence))
+		warnOfTag(state, presence, &resp.Diagnostics)
 	case image.Present:
 	}
+	if presence.State != image.Gone && state.MediaType.IsNull() {
+		r.describe(ctx, running, repository, state, resp)
+	}
+}
+
+// describe reads what a Create could not read back of its image.
+func (r *environmentResource) describe(ctx context.Context, running operation, repository reference.Repository, state environmentModel, resp *resource.ReadResponse) {
+	found, err := r.services.registry().Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
+	if err != nil {
+		running.failed(keepsState(err), "Environment could not be described")
+		return
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, state.described(found))...)
 }
 
 func (r *environmentResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
@@ -111,6 +125,10 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 	}
 	if plan.Retained.IsUnknown() {
 		plan.Retained = state.Retained
+	}
+	if plan.Packages.IsUnknown() {
+		resp.Diagnostics.AddError("Packages are not known after apply", "This is a bug in the provider: an update builds nothing, so it can learn nothing.")
+		return
 	}
 	if !plan.Tag.Equal(state.Tag) {
 		r.retag(ctx, running, resourceLogins(ctx, req.Config, plan, &resp.Diagnostics), state, &plan)
@@ -131,9 +149,10 @@ func (r *environmentResource) retag(ctx context.Context, running operation, logi
 	}
 	kept, err := r.services.registryWith(logins).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
 	if err != nil && kept == "" {
-		running.failed(err, "Tag could not be changed")
+		running.failed(imageGone(err, state), "Tag could not be changed")
 		return
 	}
+	plan.Retained = withoutRetainedTag(plan.Retained, plan.Tag.ValueString())
 	if kept != "" {
 		reason := "the registry cannot remove a tag alone."
 		if err != nil {
@@ -156,22 +175,20 @@ func (r *environmentResource) Delete(ctx context.Context, req resource.DeleteReq
 	defer running.end()
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
-		running.failed(err, "Repository in state cannot be read")
+		running.failed(err, "Repository to delete from cannot be read")
 		return
 	}
-	removed, err := r.services.registry().Remove(ctx, image.Removal{
-		Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), TagSuffix: state.tagSuffix(), RequireLabel: environment.LabelCacheKey,
-	})
+	removal := image.Removal{Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), Owns: state.ownsTag}
+	if state.BuiltAt.IsNull() {
+		// It was imported, so it must prove that this provider made it; of what Create made, state is the proof.
+		removal.RequireLabel = environment.LabelCacheKey
+	}
+	removed, err := r.services.registry().Remove(ctx, removal)
 	if err != nil {
-		running.failed(err, "Environment could not be deleted")
+		running.failed(deleteKeepsState(state.withoutLogin(err)), "Environment could not be deleted")
 		return
 	}
-	if removed.Forgotten {
-		resp.Diagnostics.AddWarning("Environment was forgotten, not deleted", fmt.Sprintf("%s does not carry the label %s, so it was not made by this provider. It is out of state and still in the registry.", state.Reference.ValueString(), environment.LabelCacheKey))
-	}
-	for _, kept := range removed.Kept {
-		resp.Diagnostics.AddWarning("Environment was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s", kept.What, kept.ID, kept.Why))
-	}
+	warnOfRemains(state, removed, &resp.Diagnostics)
 }
 
 // environmentModel is the resource in plan and state.
@@ -193,38 +210,5 @@ type environmentModel struct {
 	BuildDurationSeconds types.Float64 `tfsdk:"build_duration_seconds"`
 }
 
-// tags are the tags that this resource put: the one in state and those that a registry could not remove.
-func (m environmentModel) tags() []string {
-	if m.Tag.IsNull() {
-		return retainedTags(m.Retained)
-	}
-	return append(retainedTags(m.Retained), m.Tag.ValueString())
-}
-
-// tagSuffix ends every tag that this resource ever put: the nonce stays when the version changes.
-func (m environmentModel) tagSuffix() string {
-	if _, nonce, ours := splitTag(m.Tag.ValueString()); ours {
-		return "-" + nonce
-	}
-	return ""
-}
-
-// imageTag is the tag of an image: the version for people, the nonce so that two images never share one.
-func imageTag(version, nonce string) string { return "v" + version + "-" + nonce }
-
-// splitTag gives version and nonce of a tag that imageTag made.
-func splitTag(tag string) (version, nonce string, ok bool) {
-	cut := strings.LastIndex(tag, "-")
-	if !strings.HasPrefix(tag, "v") || cut < 2 {
-		return "", "", false
-	}
-	version, nonce = tag[1:cut], tag[cut+1:]
-	_, err := hex.DecodeString(nonce)
-	return version, nonce, err == nil && len(nonce) == 8 && strings.ToLower(nonce) == nonce
-}
-
-func newNonce() string {
-	var raw [4]byte
-	_, _ = rand.Read(raw[:]) // It never fails: the runtime ends the program instead.
-	return hex.EncodeToString(raw[:])
-}
+// Format keeps what a configuration brings of passwords out of every way of printing.
+func (environmentModel) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "environment") }

@@ -44,7 +44,7 @@ func TestEnvironment_LifecycleFromCreateToDestroy(t *testing.T) {
 	sameNonce := func(tag string) string { return regexp.MustCompile(`[0-9a-f]{8}$`).FindString(tag) }
 	var nonce string
 	resource.UnitTest(t, resource.TestCase{
-		ProtoV6ProviderFactories: factories,
+		ProtoV6ProviderFactories: s.factories(),
 		CheckDestroy:             s.nothingLeft(t),
 		Steps: []resource.TestStep{
 			{

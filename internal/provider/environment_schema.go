@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/listdefault"
@@ -19,10 +18,10 @@ func (r *environmentResource) Schema(ctx context.Context, _ resource.SchemaReque
 		MarkdownDescription: "A Datalayer environment: an OCI image built by BuildKit from a base pinned by digest and a hash-locked set of packages, and pushed to a registry. " +
 			"Sandboxes are launched from `reference`, which names the image by its digest. A change of content builds a new image and replaces this one; use `create_before_destroy`.",
 		Attributes: artifactAttributes(ctx, map[string]schema.Attribute{
-			"name": schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthBetween(1, 128)},
+			"name": schema.StringAttribute{Required: true, Validators: []validator.String{environmentName()},
 				MarkdownDescription: "A name for people; it appears in messages only. Changes in place."},
 			"version": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("1"),
-				Validators:          []validator.String{matches(`^[A-Za-z0-9._-]{1,64}$`, `1 to 64 letters, digits, ".", "_" or "-"`)},
+				Validators:          []validator.String{versionLabel()},
 				MarkdownDescription: "A version for people; it appears in the tag. A change puts the new tag and then removes the old one, and builds nothing. Default: `1`."},
 			"repository": schema.StringAttribute{Required: true, Validators: []validator.String{repository()},
 				MarkdownDescription: "The repository that takes the image, with its registry host: `registry.example.com/team/env`. It must exist where the registry does not make repositories by itself. Another repository replaces the artifact."},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -23,7 +24,7 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
 		return
 	}
-	validateArtifact(ctx, config.artifactArguments, &resp.Diagnostics)
+	validateArtifact(config.artifactArguments, &resp.Diagnostics)
 	labels := stringMap(config.Labels)
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		appendProblems(&resp.Diagnostics, environment.ValidateLabel(name, labels[name]).Err(), "Invalid label")
@@ -35,10 +36,15 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 }
 
 // validateArtifact checks the arguments that all artifacts share.
-func validateArtifact(ctx context.Context, arguments artifactArguments, diagnostics *diag.Diagnostics) {
-	spec, _, found := arguments.spec(ctx)
-	diagnostics.Append(found...)
-	appendProblems(diagnostics, spec.Validate().Err(), "Invalid environment")
+func validateArtifact(arguments artifactArguments, diagnostics *diag.Diagnostics) {
+	spec, _, faults := arguments.spec()
+	appendProblems(diagnostics, append(faults, spec.Validate()...).Err(), "Invalid environment")
+	for name, value := range arguments.Timeouts.Attributes() {
+		text, _ := value.(types.String)
+		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
+			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
+		}
+	}
 	if arguments.Lock.IsNull() || arguments.Lock.IsUnknown() || arguments.BasePackages.IsUnknown() {
 		return
 	}
@@ -46,20 +52,28 @@ func validateArtifact(ctx context.Context, arguments artifactArguments, diagnost
 	if err != nil {
 		return // The attribute's own validator has said so.
 	}
-	base := stringMap(arguments.BasePackages)
+	base := map[string]string{}
+	for name, version := range stringMap(arguments.BasePackages) {
+		base[lock.NormalName(name)] = version
+	}
 	for _, requirement := range locked.Requirements() {
 		has, ok := base[requirement.Name]
-		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || has == requirement.Version {
+		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || lock.SameVersion(has, requirement.InstalledVersion()) {
 			continue
 		}
 		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
-			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.Version, has),
+			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.InstalledVersion(), has),
 			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
 	}
 }
 
 // validateLogins refuses two logins for one host: BuildKit takes one credential for a host in a whole build.
 func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
+	for name, block := range map[string]types.Object{"base_registry": config.BaseRegistry, "registry": config.Registry} {
+		if password := member[types.String](block, "password_wo"); !block.IsNull() && !block.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
+			diagnostics.AddAttributeError(path.Root(name).AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", name, name))
+		}
+	}
 	base, err := reference.Parse(config.Base.ValueString())
 	if err != nil || config.BaseRegistry.IsNull() || config.Registry.IsNull() || config.BaseRegistry.IsUnknown() || config.Registry.IsUnknown() {
 		return
@@ -68,13 +82,12 @@ func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
 	if err != nil || repository.Host != base.Host {
 		return
 	}
-	user := func(block types.Object) types.String {
-		text, _ := block.Attributes()["username"].(types.String)
-		return text
-	}
-	one, other := user(config.BaseRegistry), user(config.Registry)
-	if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
+	for _, attribute := range []string{"username", "password_wo"} {
+		one, other := member[types.String](config.BaseRegistry, attribute), member[types.String](config.Registry, attribute)
+		if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
+			continue
+		}
+		diagnostics.AddAttributeError(path.Root("base_registry").AtName(attribute), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.%s is not registry.%s. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, attribute, attribute))
 		return
 	}
-	diagnostics.AddAttributeError(path.Root("base_registry"), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.username is %q where registry.username is %q. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, one.ValueString(), other.ValueString()))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -37,7 +38,7 @@ func (o operation) failed(err error, title string) {
 	for _, p := range problem.From(err, title) {
 		said := *p
 		if o.name != "" {
-			said.Object = fmt.Sprintf("environment %q: %s", o.name, p.Object)
+			said.Object = strings.TrimSuffix(fmt.Sprintf("environment %q: %s", o.name, p.Object), ": ")
 		}
 		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && o.kind != "create" {
 			said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))

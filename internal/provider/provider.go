@@ -4,10 +4,13 @@ package provider
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -23,10 +26,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-const (
-	registriesVariable = "DATALAYER_REGISTRIES"
-	defaultMaxParallel = 2
-)
+const defaultMaxParallel = 2
 
 var _ provider.Provider = &datalayerProvider{}
 
@@ -53,10 +53,10 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
 						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
 				}},
-			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + registriesVariable + "`, as JSON of the same shape.",
+			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"username": schema.StringAttribute{Required: true, MarkdownDescription: "The user name."},
-					"password": schema.StringAttribute{Required: true, Sensitive: true, MarkdownDescription: "The password or token."},
+					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. The user name."},
+					"password": schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: "Required. The password or token."},
 				}}},
 		},
 	}
@@ -67,14 +67,14 @@ type providerModel struct {
 	Registries types.Map    `tfsdk:"registries"`
 }
 
+// Format keeps the passwords, which Terraform's values hold in the clear, out of every way of printing.
+func (providerModel) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, "provider configuration")
+}
+
 type buildkitModel struct {
 	Address     types.String `tfsdk:"address"`
 	MaxParallel types.Int64  `tfsdk:"max_parallel"`
-}
-
-type registryLoginModel struct {
-	Username types.String `tfsdk:"username"`
-	Password types.String `tfsdk:"password"`
 }
 
 func (p *datalayerProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
@@ -93,30 +93,26 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 			s.maxParallel = builder.MaxParallel.ValueInt64()
 		}
 	}
-	static, err := credential.ParseRegistries(os.Getenv(registriesVariable))
+	static, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))
 	if err != nil {
-		appendProblems(&resp.Diagnostics, err, registriesVariable+" cannot be read")
+		appendProblems(&resp.Diagnostics, err, credential.RegistriesVariable+" cannot be read")
 		return
 	}
 	s.static = credential.Static{}
 	maps.Copy(s.static, static)
 	s.registriesUnknown = !whollyKnown(ctx, config.Registries)
 	if !config.Registries.IsUnknown() {
-		var logins map[string]registryLoginModel
-		if resp.Diagnostics.Append(config.Registries.ElementsAs(ctx, &logins, false)...); resp.Diagnostics.HasError() {
-			return
-		}
-		addLogins(s.static, logins, resp)
+		addLogins(s.static, config.Registries.Elements(), resp)
 	}
 	s.credentials = credential.NewResolver(s.static)
 	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent, Logger: s.logger})
 	resp.ResourceData = s
-	resp.DataSourceData = s
 }
 
-func addLogins(static credential.Static, logins map[string]registryLoginModel, resp *provider.ConfigureResponse) {
-	for address, l := range logins {
-		at := path.Root("registries").AtMapKey(address)
+func addLogins(static credential.Static, logins map[string]attr.Value, resp *provider.ConfigureResponse) {
+	spelled := map[string]string{}
+	for _, address := range slices.Sorted(maps.Keys(logins)) {
+		l, at := logins[address], path.Root("registries").AtMapKey(address)
 		host, err := reference.ParseHost(address)
 		if err != nil {
 			for _, fault := range problem.From(err, "Invalid registry host") {
@@ -124,14 +120,20 @@ func addLogins(static credential.Static, logins map[string]registryLoginModel, r
 			}
 			continue
 		}
-		if l.Username.IsUnknown() || l.Password.IsUnknown() {
+		if other, twice := spelled[host]; twice {
+			resp.Diagnostics.AddAttributeError(at, "Two logins for one registry", fmt.Sprintf("registries[%q] and registries[%q] are both %s. Keep one of them.", other, address, host))
 			continue
 		}
-		if l.Username.ValueString() == "" || l.Password.ValueString() == "" {
-			resp.Diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host.", address, registriesVariable))
+		spelled[host] = address
+		username, password := member[types.String](l, "username"), member[types.String](l, "password")
+		if l.IsUnknown() || username.IsUnknown() || password.IsUnknown() {
 			continue
 		}
-		static[host] = image.Credential{Username: l.Username.ValueString(), Password: secret.New(l.Password.ValueString())}
+		if username.ValueString() == "" || password.ValueString() == "" {
+			resp.Diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host.", address, credential.RegistriesVariable))
+			continue
+		}
+		static[host] = image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the provider's registries"}
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
@@ -32,7 +32,7 @@ type services struct {
 	maxParallel       int64
 
 	registries *image.Client
-	mutex      sync.Mutex
+	connecting singleflight.Group
 	daemon     *buildkit.Daemon
 }
 
@@ -67,19 +67,30 @@ func (s *services) publisher(logins []login) *buildkit.Publisher {
 	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Logger: s.logger, Now: time.Now}
 }
 
-// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run.
+// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run. Builds
+// that ask at once share one attempt, and its failure; the one that began it may be cancelled without the others.
 func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.daemon != nil {
-		return s.daemon, nil
+	attempt := s.connecting.DoChan("", func() (any, error) {
+		if s.daemon != nil {
+			return s.daemon, nil
+		}
+		address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
+		if err != nil {
+			return nil, err
+		}
+		daemon, err := buildkit.Connect(context.WithoutCancel(ctx), address, s.maxParallel, s.logger)
+		if err == nil {
+			s.daemon = daemon
+		}
+		return daemon, err
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case result := <-attempt:
+		daemon, _ := result.Val.(*buildkit.Daemon)
+		return daemon, result.Err
 	}
-	address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
-	if err != nil {
-		return nil, err
-	}
-	s.daemon, err = buildkit.Connect(ctx, address, s.maxParallel, s.logger)
-	return s.daemon, err
 }
 
 func isSocket(path string) bool {
@@ -87,15 +98,9 @@ func isSocket(path string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// secrets are all that must not be seen in a log or an error of a build.
-func (s *services) secrets(logins []login, network buildkit.Network) []secret.Value {
+// secrets are the passwords that a log or an error of a build must not show, beside those that it uses itself.
+func (s *services) secrets(logins []login) []secret.Value {
 	var values []secret.Value
-	for _, proxy := range []string{network.HTTPProxy, network.HTTPSProxy} {
-		if parsed, err := url.Parse(proxy); err == nil && parsed.User != nil {
-			password, _ := parsed.User.Password()
-			values = append(values, secret.New(password))
-		}
-	}
 	for _, c := range s.static {
 		values = append(values, c.Password)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
@@ -62,6 +61,29 @@ func builderAddress() validator.String {
 	}}
 }
 
-func matches(pattern, rule string) validator.String {
-	return stringvalidator.RegexMatches(regexp.MustCompile(pattern), fmt.Sprintf("must be %s", rule))
+// textRule is a stringRule that a pattern decides.
+func textRule(title, pattern, rule string) validator.String {
+	matcher := regexp.MustCompile(pattern)
+	return stringRule{rule, func(value string) error {
+		if matcher.MatchString(value) {
+			return nil
+		}
+		return &problem.Problem{Title: title, Object: fmt.Sprintf("%q", value), Advice: "Write " + rule + "."}
+	}}
+}
+
+func pythonVersion() validator.String {
+	return textRule("Invalid python_version", `^3\.\d+$`, `major and minor version, such as "3.13"`)
+}
+
+func versionLabel() validator.String {
+	return textRule("Invalid version", versionRule, `1 to 64 letters, digits, ".", "_" or "-"`)
+}
+
+func environmentName() validator.String {
+	return textRule("Invalid name", `^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "1 to 128 characters without line breaks or other control characters")
+}
+
+func deletionPolicy() validator.String {
+	return textRule("Invalid deletion_policy", "^("+policyDelete+"|"+policyRetain+")$", fmt.Sprintf("%q or %q", policyDelete, policyRetain))
 }

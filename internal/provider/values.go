@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -71,9 +72,16 @@ func noneRetained() types.List { return types.ListValueMust(retainedType, []attr
 func withRetainedTag(retained types.List, repository reference.Repository, tag string) types.List {
 	entry := types.ObjectValueMust(retainedType.AttrTypes, map[string]attr.Value{
 		"what": types.StringValue(retainedTag), "where": types.StringValue(repository.String()), "id": types.StringValue(tag),
-		"removable_by": types.StringValue("destroy of this resource, which removes the image with all its tags; or the registry's owner"),
+		"removable_by": types.StringValue("destroy of this resource, where the registry allows images to be deleted; else the registry's owner"),
 	})
 	return types.ListValueMust(retainedType, append(retained.Elements(), entry))
+}
+
+// withoutRetainedTag drops a tag that is in use again.
+func withoutRetainedTag(retained types.List, tag string) types.List {
+	return types.ListValueMust(retainedType, slices.DeleteFunc(retained.Elements(), func(element attr.Value) bool {
+		return slices.Contains(retainedTags(types.ListValueMust(retainedType, []attr.Value{element})), tag)
+	}))
 }
 
 const retainedTag = "tag"

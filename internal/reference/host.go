@@ -2,7 +2,6 @@ package reference
 
 import (
 	"net"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -17,8 +16,8 @@ import (
 var hostPattern = regexp.MustCompile(`^(?:` + reference.DomainRegexp.String() + `)$`)
 
 // ParseHost gives the registry host of an address as people write it: "https://H/team/env", "H/team/env", "H/", "H:443"
-// and "H" are all H, in lower case. Other ports stay part of the host, and so does 443 on a loopback host, which speaks
-// plain HTTP without it. Docker Hub's aliases are docker.io. User information is an error, and is not repeated in it.
+// and "H" are all H, in lower case. Other ports stay part of the host, and so does 443 on a loopback host, whose own
+// default is another one. Docker Hub's aliases are docker.io. User information is an error, and is not repeated in it.
 func ParseHost(address string) (string, error) {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -45,7 +44,7 @@ func ParseHost(address string) (string, error) {
 			Advice: "Write the registry's host, with its port if it has one: registry.example.com or localhost:5000.",
 		}
 	}
-	if bare, ok := strings.CutSuffix(host, ":443"); ok && scheme != "http" && !loopback(hostName(host)) {
+	if bare, ok := strings.CutSuffix(host, ":443"); ok && scheme != "http" && !PlainHTTP(host) {
 		host = bare
 	}
 	switch host {
@@ -55,18 +54,19 @@ func ParseHost(address string) (string, error) {
 	return host, nil
 }
 
-// PlainHTTP tells whether a registry host speaks HTTP without TLS: loopback hosts do, unless their port is 443. It is
-// the rule that BuildKit follows too.
+// PlainHTTP tells whether a registry host speaks HTTP without TLS: "localhost" and the addresses of loopback do, with any
+// port. It is containerd's docker.MatchLocalhost, by which BuildKit chooses HTTP: both must speak to one registry alike.
+// It takes [::1] with and without a port, and other spellings of an IPv6 address with one only. Names such as
+// "r.localhost" do not.
 func PlainHTTP(host string) bool {
-	return loopback(hostName(host)) && !strings.HasSuffix(host, ":443")
-}
-
-func loopback(name string) bool {
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if host == "[::1]" {
 		return true
 	}
-	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.IsLoopback()
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	return name == "localhost" || net.ParseIP(name).IsLoopback()
 }
 
 // hostName is the host without its port and without the brackets of an IPv6 address.

@@ -17,6 +17,8 @@ func TestParseHostTakesEveryFormOfAnAddress(t *testing.T) {
 		"http://r.example.com:443":       "r.example.com:443",
 		"localhost":                      "localhost",
 		"localhost:443":                  "localhost:443",
+		"127.0.0.1:443":                  "127.0.0.1:443",
+		"r.localhost:443":                "r.localhost",
 		"http://localhost:5000/v2/":      "localhost:5000",
 		"[::1]:5000":                     "[::1]:5000",
 		"[::1]":                          "[::1]",
@@ -58,8 +60,12 @@ func TestParseHostNeverRepeatsUserInformation(t *testing.T) {
 
 func TestPlainHTTPIsForLoopbackOnly(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "localhost:5000": true, "r.localhost:5000": true, "127.0.0.1:5000": true, "127.8.0.1": true, "[::1]:5000": true, "[::1]": true,
-		"localhost:443": false, "127.0.0.1:443": false, "r.example.com": false, "r.example.com:80": false, "10.0.0.1:5000": false,
+		"localhost": true, "localhost:5000": true, "127.0.0.1:5000": true, "127.8.0.1": true, "[::1]:5000": true, "[::1]": true,
+		"127.255.255.255": true, "[0:0:0:0:0:0:0:1]:5000": true, "[::ffff:127.0.0.1]:5000": true,
+		"localhost:4430": true, "127.0.0.1:8443": true, "[::1]:443": true,
+		"r.localhost": false, "r.localhost:5000": false, "localhost.": false, "localhost.:5000": false,
+		"[0:0:0:0:0:0:0:1]": false, "[::2]:5000": false, "128.0.0.1:5000": false, "127.1:5000": false, "0.0.0.0:5000": false, "host.docker.internal:5000": false,
+		"localhost:443": true, "127.0.0.1:443": true, "r.example.com": false, "r.example.com:80": false, "10.0.0.1:5000": false,
 		"localhost.example.com": false, "notlocalhost": false, "127.example.com": false,
 	} {
 		if got := PlainHTTP(host); got != want {

@@ -67,16 +67,20 @@ def pip(*arguments, capture=False):
     command = [sys.executable, "-I", "-X", "utf8", "-m", "pip", *arguments]
     return subprocess.run(
         command, env=step_environment(), text=True, errors="replace",
-        stdout=subprocess.PIPE if capture else None, stderr=subprocess.STDOUT if capture else None,
+        stdout=subprocess.PIPE if capture else None, stderr=subprocess.PIPE if capture else None,
     )
 
 
 def problems():
-    """The lines of `pip check`: an empty set when all is well."""
+    """What `pip check` finds: {problem: line}. A problem is the same whichever version of the other package is there."""
     result = pip("check", "--disable-pip-version-check", capture=True)
+    if result.returncode not in (0, 1):
+        print(f"datalayer: pip check ended with status {result.returncode}\n{result.stderr}", file=sys.stderr)
+        raise SystemExit(1)
     if result.returncode == 0:
-        return set()
-    return {line.strip() for line in result.stdout.splitlines() if line.strip() and not line.startswith("WARNING")}
+        return {}
+    lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
+    return {line.partition(", but you have ")[0]: line for line in lines}
 
 
 def externally_managed():
@@ -127,7 +131,7 @@ def main():
             print(f"datalayer: pip install ended with status {code}", file=sys.stderr)
             return 1
 
-    new = sorted(problems() - before)
+    new = sorted(line for found, line in problems().items() if found not in before)
     for line in new:
         print(f"datalayer: new problem: {line}", file=sys.stderr)
     if new:

@@ -1,0 +1,5 @@
+resource "datalayer_environment" "e" {
+  name       = "minimal"
+  base       = "base.example.com/base@sha256:1641d3398f28c5d8c56a11eaf46341df535c3f83e470a34c8da282d9a66ec959"
+  repository = "registry.example.com/team/env"
+}
