@@ -24,14 +24,14 @@ func (a Attestations) attributes() map[string]string {
 	if a.Provenance != "" {
 		attributes["attest:provenance"] = "mode=" + a.Provenance
 	}
-	if a.SBOMGenerator.Digest != "" {
+	if a.SBOM {
 		attributes["attest:sbom"] = fmt.Sprintf("generator=%s,SOURCE_DATE_EPOCH=%d", a.SBOMGenerator, epoch.Unix())
 	}
 	return attributes
 }
 
-// ResolveGenerator pins the default generator.
-func ResolveGenerator(ctx context.Context, registry *image.Client) (reference.Reference, error) {
+// resolveGenerator pins the default generator.
+func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Reference, error) {
 	named, err := reference.Parse(DefaultSBOMGenerator)
 	if err != nil {
 		return reference.Reference{}, err
@@ -41,7 +41,7 @@ func ResolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
 			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM}
 	}
-	return pinned.WithDigest(pinned.Digest), nil
+	return pinned.Repository.WithDigest(pinned.Digest), nil
 }
 
 // generatorProblem tells a failure of the SBOM generator, or to get it, from one of the build.

@@ -69,7 +69,7 @@ func TestSBOMListsWhatIsInTheImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Attestations = buildkit.Attestations{SBOMGenerator: generator, Provenance: "max"}
+	request.Attestations = buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"}
 	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestSBOMGeneratorThatCannotBeHad(t *testing.T) {
 				t.Fatal(err)
 			}
 			request := b.request(t, "")
-			request.Attestations.SBOMGenerator = generator
+			request.Attestations = buildkit.Attestations{SBOM: true, SBOMGenerator: generator}
 			_, err = b.publish(t.Context(), request)
 			var found *problem.Problem
 			if !errors.As(err, &found) || found.Title != c.title {

@@ -31,6 +31,8 @@ type Published struct {
 	// Image is what the registry says of it; nil if it could not be read back, and Unread says why. The image is good all the same.
 	Image  *image.Image
 	Unread error
+	// SBOMGenerator is the generator that was run; zero if none was.
+	SBOMGenerator reference.Reference
 	// Attestations are the statements that the pushed index carries.
 	Attestations []image.Attestation
 	// BuiltAt is when the build ended; BuildDuration is how long build and push took.
@@ -68,6 +70,12 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if err := checkPlatforms(request, base); err != nil {
 		return nil, err
 	}
+	if request.Attestations.SBOM && request.Attestations.SBOMGenerator.Digest == "" {
+		at.enter("resolving the SBOM generator", DefaultSBOMGenerator)
+		if request.Attestations.SBOMGenerator, err = resolveGenerator(ctx, p.Registry); err != nil {
+			return nil, err
+		}
+	}
 	at.enter("reaching the BuildKit daemon", "")
 	daemon, err := p.Connect(ctx)
 	if err != nil {
@@ -88,7 +96,7 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if err != nil {
 		return nil, err
 	}
-	published := &Published{Result: *result, BuiltAt: p.Now().UTC().Truncate(time.Second), BuildDuration: p.Now().Sub(began)}
+	published := &Published{Result: *result, SBOMGenerator: request.Attestations.SBOMGenerator, BuiltAt: p.Now().UTC().Truncate(time.Second), BuildDuration: p.Now().Sub(began)}
 	pushed(*published)
 	p.Logger.InfoContext(ctx, "image was pushed", "digest", result.Digest, "repository", request.Repository.String())
 

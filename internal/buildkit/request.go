@@ -40,7 +40,9 @@ type Request struct {
 
 // Attestations says which in-toto statements to attach.
 type Attestations struct {
-	// SBOMGenerator is the image that BuildKit runs to list what is in the image, pinned by digest; zero makes no SBOM.
+	// SBOM asks for a list of what is in the image. SBOMGenerator is the image that BuildKit runs for it, pinned by
+	// digest; zero takes DefaultSBOMGenerator as it stands when the build begins.
+	SBOM          bool
 	SBOMGenerator reference.Reference
 	// Provenance is "max", "min", or "" for none.
 	Provenance string

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -135,9 +136,34 @@ func (r *Registry) PushBase(t testing.TB) string {
 	return reference
 }
 
+// Children gives the digests that an index lists; none for a manifest. Middleware is not asked.
+func (r *Registry) Children(t testing.TB, repository, digest string) []string {
+	t.Helper()
+	body, found := r.manifest(t, repository, digest)
+	if !found {
+		t.Fatalf("%s@%s is not in the registry", repository, digest)
+	}
+	var index struct{ Manifests []struct{ Digest string } }
+	if err := json.Unmarshal(body, &index); err != nil {
+		t.Fatal(err)
+	}
+	var children []string
+	for _, child := range index.Manifests {
+		children = append(children, child.Digest)
+	}
+	return children
+}
+
 func (r *Registry) answers(t testing.TB, manifest string) bool {
 	t.Helper()
 	repository, digest, _ := strings.Cut(manifest, "@")
+	_, found := r.manifest(t, repository, digest)
+	return found
+}
+
+// manifest reads a manifest past all middleware.
+func (r *Registry) manifest(t testing.TB, repository, digest string) (body []byte, found bool) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://registry/v2/"+repository+"/manifests/"+digest, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -154,17 +180,14 @@ func (r *Registry) answers(t testing.TB, manifest string) bool {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+	body, err = io.ReadAll(response.Body)
+	if err != nil {
 		t.Fatal(err)
 	}
-	switch response.StatusCode {
-	case http.StatusOK:
-		return true
-	case http.StatusNotFound:
-		return false
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusNotFound {
+		t.Fatalf("GET %s@%s: %s", repository, digest, response.Status)
 	}
-	t.Fatalf("GET %s: %s", manifest, response.Status)
-	return false
+	return body, response.StatusCode == http.StatusOK
 }
 
 func (r *Registry) logged(next http.Handler) http.Handler {

@@ -176,10 +176,6 @@ func ValidatePostInstall(commands []Command) problem.List {
 		case hasControl(strings.ReplaceAll(c.Command, "\r\n", "\n"), "\n\t"):
 			faults = append(faults, &problem.Problem{Title: "Control character in a post-install command", Path: at, Object: fmt.Sprintf("post_install[%d]", i), Advice: "Line breaks and tabs are taken, other control characters are not."})
 		}
-		if c.Network != nil && *c.Network {
-			faults = append(faults, &problem.Problem{Title: "Network in a post-install command", Path: []any{"post_install", i, "network"}, Object: fmt.Sprintf("post_install[%d].network = true", i),
-				Advice: "Post-install commands run cut off from the network in this release. Get what they need through lock, apt_packages or files."})
-		}
 	}
 	return faults
 }

@@ -216,9 +216,9 @@ func TestAdviceOnDebianPackages(t *testing.T) {
 
 func TestPostInstallRefusals(t *testing.T) {
 	on := true
-	expectTitles(t, environment.ValidatePostInstall([]environment.Command{{Command: "a\r\n\tb"}}))
-	expectTitles(t, environment.ValidatePostInstall([]environment.Command{{Command: " \n"}, {Command: "a\x1b[0m"}, {Command: "a", Network: &on}}),
-		"Empty post-install command at post_install.0.command", "Control character in a post-install command at post_install.1.command", "Network in a post-install command at post_install.2.network")
+	expectTitles(t, environment.ValidatePostInstall([]environment.Command{{Command: "a\r\n\tb", Network: &on}}))
+	expectTitles(t, environment.ValidatePostInstall([]environment.Command{{Command: " \n"}, {Command: "a\x1b[0m"}}),
+		"Empty post-install command at post_install.0.command", "Control character in a post-install command at post_install.1.command")
 	expectTitles(t, environment.ValidatePostInstall(make33()), "Too many post-install commands at post_install")
 }
 

@@ -110,8 +110,8 @@ func (c *cli) only() instance {
 func (s *stack) holdsOnly(t *testing.T, i instance) {
 	t.Helper()
 	_, path, _ := strings.Cut(s.repository, "/")
-	want := fmt.Sprintf("[%s:%s %s@%s]", path, i.Attributes["tag"], path, i.Attributes["digest"])
-	if left := fmt.Sprint(s.registry.Left(t)); left != want {
-		t.Errorf("in the registry: %s, want %s", left, want)
+	want := append(s.manifestsOf(t, path, fmt.Sprint(i.Attributes["digest"])), path+":"+fmt.Sprint(i.Attributes["tag"]))
+	if err := s.left(t, want...); err != nil {
+		t.Error(err)
 	}
 }

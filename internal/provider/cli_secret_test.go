@@ -82,6 +82,8 @@ resource "datalayer_environment" "e" {
   registry   = { username = "writer", password_wo = var.password }
   lock       = %q
 
+  attestations = { sbom = false, provenance = "max" }
+
   lifecycle { create_before_destroy = true }
 }
 `, g.registry.Host, base, g.repository, lock)

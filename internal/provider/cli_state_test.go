@@ -41,7 +41,7 @@ func TestCLI_StateWithOddFieldsPlansNothing(t *testing.T) {
 			}
 		},
 		"an attribute that this release does not know": func(attributes map[string]any) {
-			attributes["attestations"] = map[string]any{"sbom": true}
+			attributes["of_a_later_release"] = map[string]any{"sbom": true}
 		},
 		"no expiry as an empty text": func(attributes map[string]any) { attributes["credential_expires_at"] = "" },
 		"no tag as an empty text":    func(attributes map[string]any) { attributes["tag"] = "" },

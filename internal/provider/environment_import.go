@@ -66,6 +66,12 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 	set("manifests", stringMapValue(found.Manifests))
 	set("media_type", found.MediaType)
 	set("size_bytes", types.Int64Value(found.SizeBytes))
+	statements, err := r.services.registry().Attestations(ctx, ref.Repository, found)
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Attestations of the image to import cannot be read")
+		return
+	}
+	set("attested", attestedValue(statements))
 	set("retained", noneRetained())
 	set("artifact", environmentModel{artifactOutputs: artifactOutputs{
 		Reference: types.StringValue(ref.String()), CacheKey: orNull(labels[environment.LabelCacheKey]), Packages: types.MapNull(types.StringType),

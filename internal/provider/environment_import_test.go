@@ -16,7 +16,7 @@ import (
 
 // inputs are what the registry does not hold, and what only the build itself knew.
 var inputs = []string{
-	"name", "base", "lock", "env", "files", "apt_packages", "post_install", "labels", "platforms", "deletion_policy", "timeouts", "rebuild_trigger",
+	"attestations", "name", "base", "lock", "env", "files", "apt_packages", "post_install", "labels", "platforms", "deletion_policy", "timeouts", "rebuild_trigger",
 	"artifact", "packages", "spec_digest", "lock_digest", "built_at", "build_duration_seconds",
 }
 

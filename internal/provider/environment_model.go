@@ -44,6 +44,7 @@ func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Reques
 		fail(faults)
 	}
 	request.Spec = spec
+	request.Attestations = m.attestations(diagnostics)
 	request.Labels = stringMap(m.Labels)
 	request.Labels[environment.LabelContract] = environment.Contract
 	request.Labels[environment.LabelCacheKey] = m.CacheKey.ValueString()
@@ -86,18 +87,20 @@ func (m environmentModel) pushed(repository reference.Repository, p buildkit.Pub
 	}
 	m.BuiltAt = types.StringValue(p.BuiltAt.Format(time.RFC3339))
 	m.BuildDurationSeconds = types.Float64Value(math.Round(p.BuildDuration.Seconds()*10) / 10)
+	m.Attestations = withGenerator(m.Attestations, p.SBOMGenerator)
 	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m.settled()
 }
 
 // described adds what the registry says of the image; nil adds nothing.
-func (m environmentModel) described(found *image.Image) environmentModel {
+func (m environmentModel) described(found *image.Image, statements []image.Attestation) environmentModel {
 	if found == nil {
 		return m
 	}
 	m.Manifests = stringMapValue(found.Manifests)
 	m.SizeBytes = types.Int64Value(found.SizeBytes)
 	m.MediaType = types.StringValue(found.MediaType)
+	m.Attested = attestedValue(statements)
 	return m
 }
 
@@ -132,6 +135,9 @@ func (m environmentModel) settled() environmentModel {
 	}
 	if m.Retained.IsUnknown() {
 		m.Retained = noneRetained()
+	}
+	if m.Attested.IsUnknown() {
+		m.Attested = types.ListNull(attestedType)
 	}
 	return m
 }

@@ -26,14 +26,15 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...); resp.Diagnostics.HasError() {
 		return
 	}
-	var configuredPython types.String
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("python_version"), &configuredPython)...)
+	var given configured
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("python_version"), &given.python)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("attestations"), &given.attestations)...)
 	content := plan.content(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython, &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
 		return
 	}
 	var state environmentModel
@@ -41,22 +42,29 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		return
 	}
 	origin := readOrigin(ctx, req.Private, &resp.Diagnostics)
-	if reasons := plan.replacedBy(state, content, origin.imported); len(reasons) > 0 {
+	if reasons := plan.replacedBy(state, content, given, origin.imported); len(reasons) > 0 {
 		resp.RequiresReplace = append(resp.RequiresReplace, reasons...)
 		if origin.imported && !content.key.IsUnknown() && !content.key.Equal(state.CacheKey) {
 			resp.Diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), content.key.ValueString()))
 		}
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, configuredPython, &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
 		return
 	}
-	if !configuredPython.IsNull() && !configuredPython.IsUnknown() && !state.PythonVersion.IsNull() && !configuredPython.Equal(state.PythonVersion) {
-		resp.Diagnostics.AddAttributeError(path.Root("python_version"), "Environment has another Python", fmt.Sprintf("python_version is %s, and the image that was built from this base has %s. Change base, or correct python_version.", configuredPython.ValueString(), state.PythonVersion.ValueString()))
+	if !given.python.IsNull() && !given.python.IsUnknown() && !state.PythonVersion.IsNull() && !given.python.Equal(state.PythonVersion) {
+		resp.Diagnostics.AddAttributeError(path.Root("python_version"), "Environment has another Python", fmt.Sprintf("python_version is %s, and the image that was built from this base has %s. Change base, or correct python_version.", given.python.ValueString(), state.PythonVersion.ValueString()))
 		return
 	}
 	if origin.imported && origin.foreign {
 		resp.Diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, configuredPython, origin, &resp.Diagnostics))...)
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, given, origin, &resp.Diagnostics))...)
+}
+
+// configured are the Optional and Computed arguments as the configuration has them: in a plan they are unknown where it
+// says nothing.
+type configured struct {
+	python       types.String
+	attestations types.Object
 }
 
 // origin is what private state remembers of where the image came from.
@@ -152,7 +160,7 @@ func (c content) packages(python types.String, diagnostics *diag.Diagnostics) ty
 
 // replacedBy gives the attributes whose change makes another artifact. After an import, rebuild_trigger is null in
 // state because the registry does not hold it, and a missing cache key means that content cannot be compared.
-func (m environmentModel) replacedBy(state environmentModel, c content, imported bool) []path.Path {
+func (m environmentModel) replacedBy(state environmentModel, c content, given configured, imported bool) []path.Path {
 	var reasons []path.Path
 	if c.key.IsUnknown() || state.CacheKey.ValueString() != "" && !c.key.Equal(state.CacheKey) {
 		reasons = append(reasons, path.Root("cache_key"))
@@ -162,6 +170,9 @@ func (m environmentModel) replacedBy(state environmentModel, c content, imported
 	}
 	if !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger) {
 		reasons = append(reasons, path.Root("rebuild_trigger"))
+	}
+	if !state.Attestations.IsNull() && !plannedAttestations(given.attestations, state.Attestations).Equal(state.Attestations) {
+		reasons = append(reasons, path.Root("attestations"))
 	}
 	return reasons
 }
@@ -177,12 +188,13 @@ func sameRepository(planned, prior types.String) bool {
 }
 
 // asNew is the plan of an artifact that is to be built.
-func (m environmentModel) asNew(c content, python types.String, diagnostics *diag.Diagnostics) environmentModel {
-	m.PythonVersion = python
-	if python.IsNull() {
+func (m environmentModel) asNew(c content, given configured, diagnostics *diag.Diagnostics) environmentModel {
+	m.PythonVersion = given.python
+	if given.python.IsNull() {
 		m.PythonVersion = types.StringUnknown()
 	}
-	m.SpecDigest, m.LockDigest, m.CacheKey, m.Packages = c.spec, c.lock, c.key, c.packages(python, diagnostics)
+	m.Attestations, m.Attested = plannedAttestations(given.attestations, types.ObjectNull(attestationsType)), types.ListUnknown(attestedType)
+	m.SpecDigest, m.LockDigest, m.CacheKey, m.Packages = c.spec, c.lock, c.key, c.packages(given.python, diagnostics)
 	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	m.Manifests, m.Artifact = types.MapUnknown(types.StringType), m.artifact(types.StringValue(environment.Contract))
 	m.SizeBytes, m.BuildDurationSeconds = types.Int64Unknown(), types.Float64Unknown()
@@ -192,7 +204,7 @@ func (m environmentModel) asNew(c content, python types.String, diagnostics *dia
 
 // inPlace is the plan of an artifact that stays. Arguments that only changed their spelling keep the prior one, so
 // that such a change plans nothing.
-func (m environmentModel) inPlace(state environmentModel, c content, python types.String, from origin, diagnostics *diag.Diagnostics) environmentModel {
+func (m environmentModel) inPlace(state environmentModel, c content, given configured, from origin, diagnostics *diag.Diagnostics) environmentModel {
 	if c.spec.Equal(state.SpecDigest) {
 		m.Env, m.Files = spelling(m.Env, state.Env), spelling(m.Files, state.Files)
 		m.AptPackages, m.PostInstall = spelling(m.AptPackages, state.AptPackages), spelling(m.PostInstall, state.PostInstall)
@@ -203,9 +215,14 @@ func (m environmentModel) inPlace(state environmentModel, c content, python type
 	if slices.Equal(slices.Sorted(slices.Values(texts(m.Platforms))), slices.Sorted(slices.Values(texts(state.Platforms)))) {
 		m.Platforms = state.Platforms
 	}
-	m.PythonVersion = python
-	if python.IsNull() || python.IsUnknown() {
+	m.PythonVersion = given.python
+	if given.python.IsNull() || given.python.IsUnknown() {
 		m.PythonVersion = state.PythonVersion
+	}
+	m.Attested = state.Attested
+	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !given.attestations.IsNull() {
+		// Built or imported without: what is configured holds for the next build.
+		m.Attestations = withGenerator(plannedAttestations(given.attestations, types.ObjectNull(attestationsType)), reference.Reference{})
 	}
 	m.SpecDigest, m.LockDigest, m.CacheKey = c.spec, c.lock, c.key
 	m.Packages = state.Packages

@@ -44,6 +44,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	defer running.end()
 	logins := resourceLogins(ctx, req.Config, plan, &resp.Diagnostics)
 	request := plan.request(&resp.Diagnostics)
+	request.PackageIndex, request.BuildSecrets = buildInputs(ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -65,7 +66,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	if published.Unread != nil {
 		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, *published, tag).described(published.Image))...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, *published, tag).described(published.Image, published.Attestations))...)
 }
 
 func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
@@ -104,11 +105,15 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 // describe reads what a Create could not read back of its image.
 func (r *environmentResource) describe(ctx context.Context, running operation, repository reference.Repository, state environmentModel, resp *resource.ReadResponse) {
 	found, err := r.services.registry().Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
+	var statements []image.Attestation
+	if err == nil {
+		statements, err = r.services.registry().Attestations(ctx, repository, found)
+	}
 	if err != nil {
 		running.failed(keepsState(err), "Environment could not be described")
 		return
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, state.described(found))...)
+	resp.Diagnostics.Append(resp.State.Set(ctx, state.described(found, statements))...)
 }
 
 func (r *environmentResource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
@@ -201,6 +206,11 @@ type environmentModel struct {
 	Registry             types.Object  `tfsdk:"registry"`
 	Platforms            types.List    `tfsdk:"platforms"`
 	Labels               types.Map     `tfsdk:"labels"`
+	Attestations         types.Object  `tfsdk:"attestations"`
+	PackageIndex         types.Object  `tfsdk:"package_index"`
+	BuildSecrets         types.Map     `tfsdk:"build_secrets_wo"`
+	BuildSecretsVersion  types.Int64   `tfsdk:"build_secrets_wo_version"`
+	Attested             types.List    `tfsdk:"attested"`
 	Digest               types.String  `tfsdk:"digest"`
 	Manifests            types.Map     `tfsdk:"manifests"`
 	Tag                  types.String  `tfsdk:"tag"`

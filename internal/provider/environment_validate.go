@@ -32,6 +32,8 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) {
 		appendProblems(&resp.Diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
 	}
+	validateSBOM(config.Attestations, &resp.Diagnostics)
+	validateBuildInputs(config, &resp.Diagnostics)
 	validateLogins(config, &resp.Diagnostics)
 }
 
