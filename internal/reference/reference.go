@@ -190,6 +190,12 @@ func parseName(s, name string) (Repository, error) {
 		}
 	}
 	r := Repository{Host: reference.Domain(named), Path: reference.Path(named)}
+	if r.Host == "" {
+		// An underscore makes a name with dots a path to the library.
+		return Repository{}, &problem.Problem{
+			Title: "Registry host not understood", Object: s, Advice: "A host is made of letters, digits, dashes and dots: " + quote(host) + " is none.",
+		}
+	}
 	if first, _, _ := strings.Cut(r.Path, "/"); sameHost(r.Host, first) {
 		return Repository{}, doubledHost(s, first)
 	}
