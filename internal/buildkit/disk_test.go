@@ -1,16 +1,12 @@
 package buildkit_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
-	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -32,23 +28,8 @@ func TestDaemonOutOfDiskIsSaidSo(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Setenv(buildkit.AddressVariable, "") // With it no daemon would be started.
-	binaries, err := engine.Tools(t.Context(), io.Discard, "buildkitd", "runc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	small, err := engine.StartBuildkit(t.Context(), binaries, state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(small.Stop)
-	daemon, err := buildkit.Connect(t.Context(), small.Address, 1, b.publisher.Logger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = daemon.Close() })
-	b.publisher.Connect = func(context.Context) (*buildkit.Daemon, error) { return daemon, nil }
-	_, err = b.publish(t.Context(), b.request(t, "six.lock"))
+	b.ownDaemon(t, filepath.Join(state, "state"))
+	_, err := b.publish(t.Context(), b.request(t, "six.lock"))
 	var found *problem.Problem
 	if !errors.As(err, &found) || found.Title != "BuildKit is out of disk space" {
 		t.Fatalf("error is %v", err)

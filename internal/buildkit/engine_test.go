@@ -2,6 +2,7 @@ package buildkit_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -104,4 +105,24 @@ func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
 		h.then()
 	}
 	return nil
+}
+
+// manifest reads a manifest of a registry that asks for no login.
+func (b *bench) manifest(t *testing.T, host, repository, digest string) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+"/v2/"+repository+"/manifests/"+digest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header["Accept"] = []string{"application/vnd.oci.image.manifest.v1+json", "application/vnd.oci.image.index.v1+json"}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v", request.URL, response.Status, err)
+	}
+	return content
 }
