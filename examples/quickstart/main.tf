@@ -34,6 +34,10 @@ resource "datalayer_environment" "quickstart" {
     },
   ]
 
+  attestations = {
+    sbom_generator = var.sbom_generator
+  }
+
   labels = {
     "org.opencontainers.image.title" = "quickstart"
   }

@@ -13,3 +13,9 @@ variable "lock_file" {
   type        = string
   default     = null
 }
+
+variable "sbom_generator" {
+  description = "The image that makes the SBOM, pinned by digest. Default: the provider's own."
+  type        = string
+  default     = null
+}

@@ -62,11 +62,12 @@ func (s *state) keepPort(host string) error {
 }
 
 // quickstartVariables are the values of the example's variables.
-func quickstartVariables(s *state, host, base string) []string {
+func quickstartVariables(s *state, host, base, generator string) []string {
 	return []string{
 		"-var=base=" + base,
 		"-var=repository=" + host + "/" + repository,
 		"-var=lock_file=" + s.path("requirements.lock"),
+		"-var=sbom_generator=" + generator,
 	}
 }
 

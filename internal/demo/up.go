@@ -17,8 +17,9 @@ const repository = "demo/quickstart"
 // report is the demo's last line.
 type report struct {
 	published
-	Packages map[string]string  `json:"packages"`
-	Phases   map[string]float64 `json:"phases"`
+	Attestations attestations       `json:"attestations"`
+	Packages     map[string]string  `json:"packages"`
+	Phases       map[string]float64 `json:"phases"`
 }
 
 func up(ctx context.Context) error {
@@ -86,13 +87,17 @@ func build(ctx context.Context) (*report, error) {
 	}
 
 	var variables []string
-	err = phases.run("base", "an image on the lines of sandbox-contract/v1", func() error {
+	err = phases.run("base", "an image on the lines of sandbox-contract/v1, and one that makes SBOMs", func() error {
 		base, err := engine.PushBase(ctx, http.DefaultClient, registry.Host, paths["base-root"])
 		if err != nil {
 			return err
 		}
-		fmt.Println("   " + base)
-		variables = quickstartVariables(s, registry.Host, base)
+		generator, err := engine.PushGenerator(ctx, http.DefaultClient, registry.Host)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("   %s\n   %s\n", base, generator)
+		variables = quickstartVariables(s, registry.Host, base, generator)
 		return s.keepVariables(variables)
 	})
 	if err != nil {
@@ -125,9 +130,13 @@ func provision(ctx context.Context, phases *phases, tf *cli, host, buildkitAddre
 	}
 
 	var image *published
+	var said *attestations
 	var container *launched
 	err = phases.run("prove", "a container from the digest, as 1000:100, imports numpy and pandas", func() (err error) {
 		if image, err = inspect(ctx, host, repository); err != nil {
+			return err
+		}
+		if said, err = readAttestations(ctx, host, repository, image.Digest); err != nil {
 			return err
 		}
 		told, err := tf.output(ctx, "reference")
@@ -139,7 +148,7 @@ func provision(ctx context.Context, phases *phases, tf *cli, host, buildkitAddre
 		}
 		container, err = launch(ctx, buildkitAddress, image.Reference, "linux/amd64")
 		if err == nil {
-			fmt.Printf("   Python %s, %v\n", container.Python, container.Packages)
+			fmt.Printf("   Python %s, %v; SBOM of %d packages, provenance with %d materials\n", container.Python, container.Packages, said.SBOMPackages, said.ProvenanceMaterials)
 		}
 		return err
 	})
@@ -159,7 +168,7 @@ func provision(ctx context.Context, phases *phases, tf *cli, host, buildkitAddre
 			return nil, err
 		}
 	}
-	return &report{published: *image, Packages: container.Packages, Phases: phases.seconds}, nil
+	return &report{published: *image, Attestations: *said, Packages: container.Packages, Phases: phases.seconds}, nil
 }
 
 // startRegistry starts the registry where the last run had it.
