@@ -1,16 +1,12 @@
 package buildkit_test
 
 import (
-	"archive/zip"
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -23,77 +19,15 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-const indexPassword = "cnry-index/pass+word"
-
-// privateIndex serves one wheel of private-tool over TLS of a CA that nobody knows, to one login.
+// privateIndex is a package index of one login and one wheel, and the lock of that wheel.
 func privateIndex(t *testing.T) (index buildkit.PackageIndex, lock, version string) {
 	t.Helper()
-	// A version of its own for each run: the daemon would take the cached step of the last one, whatever the login.
-	version = fmt.Sprintf("1.%d", time.Now().UnixNano())
-	wheel := wheelOf(t, "private_tool", version)
-	sum := sha256.Sum256(wheel)
-	file := "private_tool-" + version + "-py3-none-any.whl"
-	ca := enginetest.NewCA(t)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, password, ok := r.BasicAuth(); !ok || user != "reader" || password != indexPassword {
-			w.Header().Set("WWW-Authenticate", `Basic realm="index"`)
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		switch r.URL.Path {
-		case "/simple/private-tool/":
-			_, _ = fmt.Fprintf(w, `<a href="/files/%s#sha256=%s">%s</a>`, file, hex.EncodeToString(sum[:]), file)
-		case "/files/" + file:
-			_, _ = w.Write(wheel)
-		default:
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	server.TLS = ca.Server(t).TLS(t)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	address, err := url.Parse(server.URL + "/simple/")
+	served := enginetest.StartIndex(t)
+	address, err := url.Parse(served.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// pip 25 cannot check the certificate of an address.
-	address.Host = "localhost:" + address.Port()
-	return buildkit.PackageIndex{
-		URL: address, Username: "reader", Password: secret.New(indexPassword),
-		CACertificates: ca.PEM,
-	}, "private-tool==" + version + " --hash=sha256:" + hex.EncodeToString(sum[:]) + "\n", version
-}
-
-func wheelOf(t *testing.T, module, version string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	archive := zip.NewWriter(&out)
-	info := module + "-" + version + ".dist-info/"
-	record := ""
-	for _, file := range []struct{ name, text string }{
-		{module + ".py", "answer = 42\n"},
-		{info + "METADATA", "Metadata-Version: 2.1\nName: " + strings.ReplaceAll(module, "_", "-") + "\nVersion: " + version + "\n"},
-		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-		{info + "RECORD", ""},
-	} {
-		if file.text == "" {
-			file.text = record + file.name + ",,\n"
-		} else {
-			sum := sha256.Sum256([]byte(file.text))
-			record += fmt.Sprintf("%s,sha256=%s,%d\n", file.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(file.text))
-		}
-		w, err := archive.Create(file.name)
-		if err == nil {
-			_, err = w.Write([]byte(file.text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return buildkit.PackageIndex{URL: address, Username: served.Username, Password: secret.New(enginetest.IndexPassword), CACertificates: served.CA.PEM}, served.Lock, served.Version
 }
 
 func TestPrivateIndexIsUsedAndItsLoginIsNowhere(t *testing.T) {
@@ -113,7 +47,7 @@ func TestPrivateIndexIsUsedAndItsLoginIsNowhere(t *testing.T) {
 	}
 	statement := b.statement(t, request, published.Attestations[0])
 	for place, text := range map[string]string{"log": logged.String(), "provenance": statement, "config": string(published.Image.Configs[environment.DefaultPlatform].Raw)} {
-		for _, spelling := range []string{indexPassword, url.QueryEscape(indexPassword), url.PathEscape(indexPassword), base64.StdEncoding.EncodeToString([]byte(indexPassword))} {
+		for _, spelling := range []string{enginetest.IndexPassword, url.QueryEscape(enginetest.IndexPassword), url.PathEscape(enginetest.IndexPassword), base64.StdEncoding.EncodeToString([]byte(enginetest.IndexPassword))} {
 			if strings.Contains(text, spelling) {
 				t.Errorf("%q is in the %s", spelling, place)
 			}

@@ -84,7 +84,7 @@ func TestEqualContentGivesEqualBytes(t *testing.T) {
 		t.Error("two indexes with provenance have one digest: their times are missing")
 	}
 
-	base, made := b.layers(t, b.Env.RegistryHost, "base", request.Base.Digest), b.layers(t, b.registry.Host, target, one)
+	base, made := b.layers(t, b.RegistryHost, "base", request.Base.Digest), b.layers(t, b.registry.Host, target, one)
 	if len(made) <= len(base) || !slices.Equal(made[:len(base)], base) {
 		t.Errorf("the layers are %v, want those of the base first: %v", made, base)
 	}

@@ -85,7 +85,7 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 		"base": schema.StringAttribute{Required: true, Validators: []validator.String{pinnedReference()},
 			MarkdownDescription: "The base image, pinned by digest: `host/path@sha256:…` (a tag before the `@` is allowed and ignored). It satisfies `sandbox-contract/v1`. Another digest replaces the artifact; another repository with the same digest does not."},
 		"lock": schema.StringAttribute{Optional: true, Validators: []validator.String{hashLocked()},
-			MarkdownDescription: "A hash-locked requirements file, as `uv pip compile --generate-hashes` or `pip-compile --generate-hashes` write it. It is installed as root into the system site-packages, without dependencies that it does not name. Comments, order and line ends have no meaning. Without it nothing is installed and `packages` is `{}`; an empty string is an error."},
+			MarkdownDescription: "A hash-locked requirements file, as `uv pip compile --generate-hashes` or `pip-compile --generate-hashes` write it, or a `pylock.toml` (PEP 751). It is installed as root into the system site-packages, without dependencies that it does not name. Comments, order and line ends have no meaning. Without it nothing is installed and `packages` is `{}`; an empty string is an error."},
 		"python_version": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{pythonVersion()},
 			MarkdownDescription: "The Python of the base, as `major.minor`. Set it so that markers in the lock can be evaluated at plan; the build fails if the base has another. Default: what the base has. It is not part of the cache key."},
 		"base_packages": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -106,7 +106,7 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
-				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command. Default: cut off. `true` is not supported in this release."},
+				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
 			}}},
 		"base_registry": registryAttribute("The login for the host of `base`."),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
