@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// dockerfile is what a user would write instead; the base has Debian's own copies of some of the packages.
+const dockerfile = `FROM %s
+USER 0:0
+WORKDIR /
+RUN --mount=type=bind,source=requirements.txt,target=/run/requirements.txt --mount=type=secret,id=ca \
+    export SOURCE_DATE_EPOCH=315532800; cert=; test ! -s /run/secrets/ca || cert=--cert=/run/secrets/ca; \
+    python3 -m pip install --require-hashes --no-deps --ignore-installed --no-build-isolation --root-user-action=ignore --no-input --no-cache-dir \
+      --disable-pip-version-check --progress-bar=off --break-system-packages $cert -r /run/requirements.txt && python3 -m pip check
+USER 1000:100
+WORKDIR /home/datalayer/content
+`
+
+// builds measures our engine, from the probe to the tag, against buildctl on the equivalent Dockerfile: same daemon,
+// registry and attestations, with another label each time so that both push.
+func (b *bench) builds(ctx context.Context) (err error) {
+	paths, err := engine.Tools(ctx, io.Discard, "buildkitd", "buildctl", "runc")
+	if err != nil {
+		return err
+	}
+	daemonState := filepath.Join(b.dir, "buildkit")
+	if err := os.Mkdir(daemonState, 0o700); err != nil {
+		return err
+	}
+	started, err := engine.StartBuildkit(ctx, paths, daemonState)
+	if err != nil {
+		return err
+	}
+	defer started.Stop()
+	daemon, err := buildkit.Connect(ctx, started.Address, 1, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstOf(err, daemon.Close()) }()
+	ours, err := b.ours(daemon)
+	if err != nil {
+		return err
+	}
+	theirs, err := b.theirs(paths["buildctl"], started.Address)
+	if err != nil {
+		return err
+	}
+	prune := func() error {
+		return command(ctx, b.dir, nil, paths["buildctl"], "--addr", started.Address, "prune", "--all")
+	}
+	first, second, err := ratio(prune, func() error { return ours(ctx) }, func() error { return theirs(ctx) })
+	if err != nil {
+		return err
+	}
+	b.keep("environment_vs_buildctl_cold", first, second)
+	if err := firstOf(ours(ctx), theirs(ctx)); err != nil {
+		return err
+	}
+	first, second, err = ratio(nothing, func() error { return ours(ctx) }, func() error { return theirs(ctx) })
+	if err != nil {
+		return err
+	}
+	b.keep("environment_vs_buildctl_warm", first, second)
+	b.results["environment_over_buildctl_warm_seconds"] = rounded(first - second)
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	b.results["build_rss_mb"] = rounded(float64(usage.Maxrss) * 1024 / 1e6)
+	return nil
+}
+
+func (b *bench) ours(daemon *buildkit.Daemon) (func(context.Context) error, error) {
+	base, err := reference.ParsePinned(b.env.BaseReference)
+	if err != nil {
+		return nil, err
+	}
+	generator, err := reference.ParsePinned(b.env.GeneratorReference)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	if err != nil {
+		return nil, err
+	}
+	locked, err := lock.Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	request := buildkit.Request{
+		Base: base, Platforms: []string{environment.DefaultPlatform}, Lock: locked, Repository: reference.Repository{Host: b.env.RegistryHost, Path: "bench/ours"},
+		Credentials: credential.NewResolver(nil), Attestations: buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"},
+	}
+	if b.env.CABundle != "" {
+		if request.Network.CABundle, err = os.ReadFile(b.env.CABundle); err != nil {
+			return nil, err
+		}
+	}
+	publisher := &buildkit.Publisher{
+		Registry: image.New(image.Options{}), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Connect: func(context.Context) (*buildkit.Daemon, error) { return daemon, nil },
+	}
+	run := 0
+	return func(ctx context.Context) error {
+		run++
+		request.Labels = map[string]string{"bench": fmt.Sprint(run)}
+		_, err := publisher.Publish(ctx, request, fmt.Sprintf("v1-%08x", run), func(buildkit.Published) {})
+		return err
+	}, nil
+}
+
+func (b *bench) theirs(buildctl, address string) (func(context.Context) error, error) {
+	folder := filepath.Join(b.dir, "context")
+	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	if err != nil {
+		return nil, err
+	}
+	ca := b.env.CABundle
+	if ca == "" {
+		ca = os.DevNull
+	}
+	err = firstOf(os.Mkdir(folder, 0o755), os.WriteFile(filepath.Join(folder, "requirements.txt"), text, 0o644),
+		os.WriteFile(filepath.Join(folder, "Dockerfile"), fmt.Appendf(nil, dockerfile, b.env.BaseReference), 0o644))
+	if err != nil {
+		return nil, err
+	}
+	run := 0
+	return func(ctx context.Context) error {
+		run++
+		return command(ctx, folder, nil, buildctl, "--addr", address, "build", "--progress=quiet", "--frontend=dockerfile.v0", "--local=context=.", "--local=dockerfile=.",
+			"--opt=label:bench="+fmt.Sprint(run), "--opt=build-arg:SOURCE_DATE_EPOCH=315532800", "--secret=id=ca,src="+ca,
+			"--opt=attest:provenance=mode=max", "--opt=attest:sbom=generator="+b.env.GeneratorReference,
+			fmt.Sprintf("--output=type=image,name=%s/bench/theirs:v%d,push=true,oci-mediatypes=true,rewrite-timestamp=true", b.env.RegistryHost, run))
+	}, nil
+}
