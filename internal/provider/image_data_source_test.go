@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -111,6 +112,20 @@ func TestImage_OfAStrangerSaysWhatItsConfigDoesNotMeet(t *testing.T) {
 			}})
 		})
 	}
+}
+
+func TestImage_ExampleStopsAtWhatIsKnownToBeWrongAlone(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	text, err := os.ReadFile("../../examples/data-sources/datalayer_image/data-source.tf")
+	must(t, err)
+	_, example, _ := strings.Cut(string(text), "\n\n")
+	example = strings.Replace(example, "registry.example.com/team/base:2026.11", s.repository+":moving", 1)
+	config := map[string]any{"User": "datalayer", "WorkingDir": "/home/datalayer/content", "Env": []string{"LANG=C.UTF-8"}, "Entrypoint": []string{"/ep.sh"}}
+	step := resource.TestStep{PreConfig: func() { s.foreignImage(t, [2]string{"linux", "amd64"}, config) }, Config: example}
+	s.run(t, step)
+	config["Entrypoint"] = []string{"/bin/bash"}
+	step.ExpectError = says(`entrypoint is ["/bin/bash"], not none, or one that execs its arguments`)
+	s.run(t, step)
 }
 
 func TestImage_IsRefusedAtPlan(t *testing.T) {
