@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/containerd/platforms"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -41,6 +43,9 @@ type Config struct {
 	Env                       []string
 	User, WorkingDir          string
 	Entrypoint, Cmd           []string
+	// Volumes are paths, sorted; OnBuild are Docker's triggers, which OCI's configs do not know; StopSignal is "" if unset.
+	Volumes, OnBuild []string
+	StopSignal       string
 }
 
 // Inspect reads an image: its manifests and their configs, each verified against its digest. An index, or a manifest,
@@ -175,10 +180,16 @@ func (c *Client) part(ctx context.Context, repo reference.Repository, m manifest
 }
 
 func newConfig(raw []byte, config ocispec.Image) Config {
+	var docker struct {
+		Config struct{ OnBuild []string }
+	}
+	// What is not a list of texts there is no Docker trigger.
+	_ = json.Unmarshal(raw, &docker)
 	return Config{
 		Raw: raw, OS: config.OS, Architecture: config.Architecture, Variant: config.Variant,
 		Labels: config.Config.Labels, Env: config.Config.Env, User: config.Config.User, WorkingDir: config.Config.WorkingDir,
 		Entrypoint: config.Config.Entrypoint, Cmd: config.Config.Cmd,
+		Volumes: slices.Sorted(maps.Keys(config.Config.Volumes)), OnBuild: docker.Config.OnBuild, StopSignal: config.Config.StopSignal,
 	}
 }
 

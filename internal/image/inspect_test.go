@@ -84,6 +84,26 @@ func TestInspectTakesAManifestsPlatformFromItsConfig(t *testing.T) {
 	}
 }
 
+func TestInspectReadsTheWholeConfig(t *testing.T) {
+	f := newFake(t)
+	config, size := f.blob(fields{"os": "linux", "architecture": "amd64", "config": fields{
+		"Volumes": fields{"/b": fields{}, "/a": fields{}}, "OnBuild": []string{"RUN true"}, "StopSignal": "SIGQUIT", "Entrypoint": []string{"/bin/tini", "--"}, "Cmd": []string{"sh"},
+	}})
+	digest := f.manifest(fields{
+		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageManifest, "config": fields{"mediaType": ocispec.MediaTypeImageConfig, "digest": config, "size": size},
+	}, ocispec.MediaTypeImageManifest)
+	c, _ := newClient(t, nil)
+	found, err := c.Inspect(t.Context(), f.repo.WithDigest(digest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := found.Configs["linux/amd64"]
+	if !slices.Equal(got.Volumes, []string{"/a", "/b"}) || !slices.Equal(got.OnBuild, []string{"RUN true"}) || got.StopSignal != "SIGQUIT" ||
+		!slices.Equal(got.Entrypoint, []string{"/bin/tini", "--"}) || !slices.Equal(got.Cmd, []string{"sh"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestInspectOfAnImageWithAMissingPartIsNotGone(t *testing.T) {
 	f := newFake(t)
 	index := f.manifest(fields{

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -12,7 +11,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
-	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // importedMark is the private-state key that tells the first plan after an import: arguments that the registry cannot
@@ -22,12 +20,14 @@ const importedMark = "imported"
 // foreignMark is the private-state key of an imported image that this provider did not make, for as long as it is kept.
 const foreignMark = "foreign"
 
-// ImportState takes the reference that the resource prints. It asks the registry at once, so that an unknown one is an
+// ImportState takes the reference that the resource prints, or its identity. It asks the registry at once, so that an unknown one is an
 // error that names it and leaves nothing in state.
 func (r *environmentResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	ref, err := reference.ParsePinned(strings.TrimSpace(req.ID))
+	ref, err := importReference(ctx, req, &resp.Diagnostics)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Import id cannot be read")
+	}
+	if resp.Diagnostics.HasError() {
 		return
 	}
 	ref.Tag = ""
@@ -44,6 +44,7 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 		appendProblems(&resp.Diagnostics, err, "Tags of the image to import cannot be read")
 		return
 	}
+	resp.Diagnostics.Append(identify(ctx, resp.Identity, types.StringValue(ref.Repository.String()), types.StringValue(ref.Digest))...)
 	labels := commonLabels(found)
 	set := func(attribute string, value any) {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), value)...)

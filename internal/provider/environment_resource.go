@@ -57,7 +57,9 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	tag := imageTag(plan.Version.ValueString(), newNonce())
 	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
-		resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, pushed, tag))...)
+		known := plan.pushed(request.Repository, pushed, tag)
+		resp.Diagnostics.Append(resp.State.Set(ctx, known)...)
+		resp.Diagnostics.Append(identify(ctx, resp.Identity, known.Repository, known.Digest)...)
 	})
 	if err != nil {
 		running.failed(err, "Environment could not be created")
@@ -71,7 +73,10 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 
 func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state environmentModel
-	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() || state.Digest.IsNull() {
+	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
+		return
+	}
+	if resp.Diagnostics.Append(identify(ctx, resp.Identity, state.Repository, state.Digest)...); state.Digest.IsNull() {
 		return
 	}
 	ctx, running := begin(ctx, "read", state.Name, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
@@ -142,6 +147,7 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 		return
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.settled())...)
+	resp.Diagnostics.Append(identify(ctx, resp.Identity, plan.Repository, plan.Digest)...)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
 }
 

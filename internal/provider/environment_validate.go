@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -41,12 +42,7 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 func validateArtifact(arguments artifactArguments, diagnostics *diag.Diagnostics) {
 	spec, _, faults := arguments.spec()
 	appendProblems(diagnostics, append(faults, spec.Validate()...).Err(), "Invalid environment")
-	for name, value := range arguments.Timeouts.Attributes() {
-		text, _ := value.(types.String)
-		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
-			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
-		}
-	}
+	validateTimeouts(arguments.Timeouts.Attributes(), diagnostics)
 	if arguments.Lock.IsNull() || arguments.Lock.IsUnknown() || arguments.BasePackages.IsUnknown() {
 		return
 	}
@@ -66,6 +62,16 @@ func validateArtifact(arguments artifactArguments, diagnostics *diag.Diagnostics
 		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
 			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.InstalledVersion(), has),
 			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
+	}
+}
+
+// validateTimeouts refuses a time that is over before it begins.
+func validateTimeouts(limits map[string]attr.Value, diagnostics *diag.Diagnostics) {
+	for name, value := range limits {
+		text, _ := value.(types.String)
+		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
+			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
+		}
 	}
 }
 

@@ -106,7 +106,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	}
 	s.credentials = credential.NewResolver(s.static)
 	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent, Logger: s.logger})
-	resp.ResourceData = s
+	resp.ResourceData, resp.DataSourceData = s, s
 }
 
 func addLogins(static credential.Static, logins map[string]attr.Value, resp *provider.ConfigureResponse) {
@@ -141,4 +141,6 @@ func (p *datalayerProvider) Resources(context.Context) []func() resource.Resourc
 	return []func() resource.Resource{newEnvironmentResource}
 }
 
-func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{newImageDataSource}
+}

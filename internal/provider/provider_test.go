@@ -43,8 +43,13 @@ func TestProvider_SchemaIsSoundAndDescribed(t *testing.T) {
 	for name, s := range schema.ResourceSchemas {
 		blocks[name] = s.Block
 	}
-	if blocks["datalayer_environment"] == nil {
-		t.Fatal("there is no datalayer_environment")
+	for name, s := range schema.DataSourceSchemas {
+		blocks["data."+name] = s.Block
+	}
+	for _, name := range []string{"datalayer_environment", "data.datalayer_image"} {
+		if blocks[name] == nil {
+			t.Fatalf("there is no %s", name)
+		}
 	}
 	for name, block := range blocks {
 		if len(block.BlockTypes) > 0 {

@@ -110,6 +110,12 @@ func (s recorded) ValidateResourceConfig(ctx context.Context, req *tfprotov6.Val
 	return resp, err
 }
 
+func (s recorded) ReadDataSource(ctx context.Context, req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
+	resp, err := s.ProviderServer.ReadDataSource(ctx, req)
+	s.recorder.note(resp.Diagnostics)
+	return resp, err
+}
+
 func (s recorded) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse, error) {
 	resp, err := s.ProviderServer.ReadResource(ctx, req)
 	s.recorder.note(resp.Diagnostics)
