@@ -29,6 +29,7 @@ type services struct {
 	// registriesUnknown: the configuration gives registries that are not known yet, so that a missing login means nothing.
 	registriesUnknown bool
 	address           string
+	tls               *buildkitTLS
 	maxParallel       int64
 
 	registries *image.Client
@@ -78,7 +79,15 @@ func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
 		if err != nil {
 			return nil, err
 		}
-		daemon, err := buildkit.Connect(context.WithoutCancel(ctx), address, s.maxParallel, s.logger)
+		settings, err := s.tls.settings()
+		if err != nil {
+			return nil, err
+		}
+		var options []buildkit.Option
+		if settings != nil {
+			options = append(options, buildkit.WithTLS(*settings))
+		}
+		daemon, err := buildkit.Connect(context.WithoutCancel(ctx), address, s.maxParallel, s.logger, options...)
 		if err == nil {
 			s.daemon = daemon
 		}
