@@ -96,6 +96,7 @@ func (p *datalayerProvider) ValidateConfig(ctx context.Context, req provider.Val
 		return
 	}
 	validateBuildkitTLS(config.BuildKit, &resp.Diagnostics)
+	validateBuildkitNodes(config.BuildKit, &resp.Diagnostics)
 }
 
 func validateBuildkitTLS(builder types.Object, diagnostics *diag.Diagnostics) {
@@ -126,7 +127,11 @@ func validateBuildkitTLS(builder types.Object, diagnostics *diag.Diagnostics) {
 	if t.ca.isText() {
 		checked.CA = []byte(t.ca.value.Reveal())
 	}
-	if err := checked.Check(member[types.String](builder, "address").ValueString()); err != nil {
+	address := member[types.String](builder, "address").ValueString()
+	if nodes := member[types.Map](builder, "nodes"); !nodes.IsNull() {
+		address = "" // It may be for a node.
+	}
+	if err := checked.Check(address); err != nil {
 		appendProblems(diagnostics, err, "buildkit.tls cannot be used")
 	}
 }
