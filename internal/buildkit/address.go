@@ -46,11 +46,12 @@ func FindAddress(configured string, machine Machine) (string, error) {
 	}
 }
 
-// ValidateAddress checks the form of an address: unix:// with an absolute path, or tcp:// with host and port.
+// ValidateAddress checks the form of an address: unix:// with an absolute path, tcp:// with host and port, or one that a
+// local program reaches (docker-container://, kube-pod://, ssh://).
 func ValidateAddress(address string) error {
 	fault := func(reason string) error {
-		return &problem.Problem{Title: "Invalid BuildKit address", Object: fmt.Sprintf("%q", address), Cause: errors.New(reason),
-			Advice: `Write "unix:///run/buildkit/buildkitd.sock" or "tcp://buildkit.example.com:1234".`}
+		return &problem.Problem{Title: "Invalid BuildKit address", Object: fmt.Sprintf("%q", withoutPassword(address)), Cause: errors.New(reason),
+			Advice: `Write "unix:///run/buildkit/buildkitd.sock" or "tcp://buildkit.example.com:1234"; where their programs are at hand, also "docker-container://NAME", "kube-pod://POD" or "ssh://USER@HOST".`}
 	}
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -69,8 +70,22 @@ func ValidateAddress(address string) error {
 		if _, port, err := net.SplitHostPort(parsed.Host); err != nil || port == "" || parsed.Hostname() == "" {
 			return fault("a tcp:// address needs host and port")
 		}
+	case "docker-container", "kube-pod", "ssh":
+		if _, err := commandOf(address); err != nil {
+			return fault(err.Error())
+		}
 	default:
-		return fault(fmt.Sprintf("the scheme %q is not one of unix, tcp", scheme))
+		return fault(fmt.Sprintf("the scheme %q is not one of unix, tcp, docker-container, kube-pod, ssh", scheme))
 	}
 	return nil
+}
+
+// withoutPassword is for errors.
+func withoutPassword(address string) string {
+	if scheme, rest, found := strings.Cut(address, "://"); found {
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			return scheme + "://…" + rest[at:]
+		}
+	}
+	return address
 }

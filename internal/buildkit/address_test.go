@@ -27,6 +27,16 @@ func TestFindAddressTakesTheFirstThatIsThere(t *testing.T) {
 		"tcp with a path":     {configured: "tcp://host:1/x", fails: "host and port only"},
 		"tcp with a login":    {configured: "tcp://u:p@host:1", fails: "host and port only"},
 		"scheme not known":    {configured: "http://host:1", fails: `"http" is not one of`},
+		"container":           {configured: "docker-container://builder?context=far", want: "docker-container://builder?context=far"},
+		"pod":                 {configured: "kube-pod://buildkitd-0?namespace=ci", want: "kube-pod://buildkitd-0?namespace=ci"},
+		"ssh":                 {configured: "ssh://ci@builder:22/run/user/1/buildkit/buildkitd.sock", want: "ssh://ci@builder:22/run/user/1/buildkit/buildkitd.sock"},
+		"container, no name":  {configured: "docker-container://", fails: "the name of one"},
+		"container as a flag": {configured: "docker-container://-x", fails: "the name of one"},
+		"pod, other setting":  {configured: "kube-pod://a?kubeconfig=x", fails: "not ?kubeconfig"},
+		"ssh with a password": {configured: "ssh://u:cnry@builder", fails: "use a key or an agent"},
+		"ssh with a bad path": {configured: "ssh://u@builder/x;reboot", fails: "a shell would take"},
+		"ssh host as a flag":  {configured: "ssh://-oProxyCommand=x", fails: "user, host, port"},
+		"not a URL":           {configured: "ssh://u:cnry%@builder", fails: "cannot be read as a URL"},
 		"tcp without a host":  {configured: "tcp://:1234", fails: "host and port"},
 		"IPv6 address is one": {configured: "tcp://[::1]:1234", want: "tcp://[::1]:1234"},
 	} {
@@ -51,6 +61,9 @@ func TestFindAddressTakesTheFirstThatIsThere(t *testing.T) {
 			var found *problem.Problem
 			if !errors.As(err, &found) || !strings.Contains(found.Title+found.Detail(), c.fails) {
 				t.Errorf("error is %v, want one with %q", err, c.fails)
+			}
+			if strings.Contains(err.Error(), "cnry") || strings.Contains(err.Error(), "u:p") {
+				t.Errorf("a password shows: %v", err)
 			}
 		})
 	}

@@ -36,22 +36,36 @@ type Daemon struct {
 	after func(time.Duration) <-chan time.Time
 }
 
+// Option changes how Connect reaches the daemon.
+type Option func(*TLS) *TLS
+
+// WithTLS makes the connection with TLS; the address is a tcp:// one.
+func WithTLS(settings TLS) Option { return func(*TLS) *TLS { return &settings } }
+
 // Connect reaches the daemon and asks for its version and platforms: creating a client alone never fails.
 // maxParallel bounds the builds that run at once through this Daemon.
-func Connect(ctx context.Context, address string, maxParallel int64, logger *slog.Logger) (*Daemon, error) {
-	c, err := client.New(ctx, address)
+func Connect(ctx context.Context, address string, maxParallel int64, logger *slog.Logger, options ...Option) (*Daemon, error) {
+	var settings *TLS
+	for _, option := range options {
+		settings = option(settings)
+	}
+	link, err := newLink(address, settings)
 	if err != nil {
-		return nil, unreachable(address, err)
+		return nil, err
+	}
+	c, err := client.New(ctx, address, link.options...)
+	if err != nil {
+		return nil, link.unreachable(ctx, err)
 	}
 	asking, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	info, err := c.Info(asking)
 	if err != nil {
-		return nil, errors.Join(ctx.Err(), unreachable(address, err), c.Close())
+		return nil, errors.Join(ctx.Err(), link.unreachable(ctx, err), c.Close())
 	}
 	workers, err := c.ListWorkers(asking)
 	if err != nil {
-		return nil, errors.Join(ctx.Err(), unreachable(address, err), c.Close())
+		return nil, errors.Join(ctx.Err(), link.unreachable(ctx, err), c.Close())
 	}
 	d := &Daemon{Address: address, Version: info.BuildkitVersion.Version, client: c, slots: semaphore.NewWeighted(maxParallel), logger: logger, after: time.After}
 	for _, worker := range workers {

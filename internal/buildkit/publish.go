@@ -20,7 +20,9 @@ type Publisher struct {
 	Registry *image.Client
 	// Connect gives the daemon; it is called after the registries were found willing.
 	Connect func(ctx context.Context) (*Daemon, error)
-	Logger  *slog.Logger
+	// Nodes give the daemons of platforms that Connect's does not build.
+	Nodes  map[string]func(ctx context.Context) (*Daemon, error)
+	Logger *slog.Logger
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -77,21 +79,18 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 		}
 	}
 	at.enter("reaching the BuildKit daemon", "")
-	daemon, err := p.Connect(ctx)
+	shares, err := p.shares(ctx, request.Platforms)
 	if err != nil {
 		return nil, err
 	}
-	if err := daemon.CanRun(request.Platforms); err != nil {
-		return nil, err
-	}
 	at.enter("waiting for one of the builds before it to end", "")
-	release, err := daemon.Reserve(ctx)
+	release, err := reserve(ctx, shares)
 	if err != nil {
 		return nil, err
 	}
 	at.enter("building and pushing", request.Repository.String())
 	began := p.Now()
-	result, err := daemon.Build(ctx, request, base)
+	result, err := p.build(ctx, shares, request, base)
 	release()
 	if err != nil {
 		return nil, err

@@ -25,12 +25,15 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"h.example": types.ObjectValueMust(loginType, map[string]attr.Value{"username": types.StringValue("u"), "password": text}),
 	})
 	block := types.ObjectValueMust(map[string]attr.Type{"password_wo": types.StringType}, map[string]attr.Value{"password_wo": text})
+	tls := types.ObjectValueMust(map[string]attr.Type{"key": types.StringType}, map[string]attr.Value{"key": text})
 	model := environmentModel{Registry: block}
 	model.BaseRegistry = block
 	for name, value := range map[string]any{
 		"services": &services{
 			static: static, credentials: resolver, registries: image.New(image.Options{Credentials: resolver}), logger: slog.New(slog.DiscardHandler),
 		},
+		"buildkitTLS":      *newBuildkitTLS(tls),
+		"buildkitModel":    buildkitModel{TLS: tls},
 		"login":            login{"h.example", held},
 		"logins":           []login{{"h.example", held}},
 		"providerModel":    providerModel{Registries: logins},

@@ -49,7 +49,9 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 			"buildkit": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "The BuildKit daemon that builds images. It is reached at apply, never at plan.",
 				Attributes: map[string]schema.Attribute{
 					"address": schema.StringAttribute{Optional: true, Validators: []validator.String{builderAddress()},
-						MarkdownDescription: "`unix:///path/to/buildkitd.sock` or `tcp://host:port`. Default: `BUILDKIT_HOST`, then the well-known sockets of a rootful (`/run/buildkit/buildkitd.sock`) and a rootless (`$XDG_RUNTIME_DIR/buildkit/buildkitd.sock`) daemon."},
+						MarkdownDescription: "`unix:///path/to/buildkitd.sock` or `tcp://host:port`; where their programs are on the machine that runs Terraform, also `docker-container://NAME` (docker), `kube-pod://POD?namespace=…&container=…&context=…` (kubectl) and `ssh://USER@HOST/path/to/buildkitd.sock` (ssh). Default: `BUILDKIT_HOST`, then the well-known sockets of a rootful (`/run/buildkit/buildkitd.sock`) and a rootless (`$XDG_RUNTIME_DIR/buildkit/buildkitd.sock`) daemon."},
+					"tls":   buildkitTLSAttribute(),
+					"nodes": buildkitNodesAttribute(),
 					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
 						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
 				}},
@@ -74,8 +76,13 @@ func (providerModel) Format(state fmt.State, _ rune) {
 
 type buildkitModel struct {
 	Address     types.String `tfsdk:"address"`
+	TLS         types.Object `tfsdk:"tls"`
+	Nodes       types.Map    `tfsdk:"nodes"`
 	MaxParallel types.Int64  `tfsdk:"max_parallel"`
 }
+
+// Format keeps the key of buildkit.tls out of every way of printing.
+func (buildkitModel) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "buildkit") }
 
 func (p *datalayerProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	var config providerModel
@@ -89,6 +96,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 			return
 		}
 		s.address = builder.Address.ValueString()
+		s.tls, s.nodes = newBuildkitTLS(builder.TLS), stringMap(builder.Nodes)
 		if !builder.MaxParallel.IsNull() && !builder.MaxParallel.IsUnknown() {
 			s.maxParallel = builder.MaxParallel.ValueInt64()
 		}

@@ -1,10 +1,10 @@
 package provider
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -29,11 +29,13 @@ type services struct {
 	// registriesUnknown: the configuration gives registries that are not known yet, so that a missing login means nothing.
 	registriesUnknown bool
 	address           string
+	tls               *buildkitTLS
+	nodes             map[string]string
 	maxParallel       int64
 
 	registries *image.Client
 	connecting singleflight.Group
-	daemon     *buildkit.Daemon
+	daemons    sync.Map // address → *buildkit.Daemon
 }
 
 // login is a resource's own credential for one host.
@@ -64,33 +66,7 @@ func (s *services) registryWith(logins []login) *image.Client {
 
 // publisher gives the builder of images.
 func (s *services) publisher(logins []login) *buildkit.Publisher {
-	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Logger: s.logger, Now: time.Now}
-}
-
-// connect reaches the daemon at the first build and keeps it, so that max_parallel bounds all builds of a run. Builds
-// that ask at once share one attempt, and its failure; the one that began it may be cancelled without the others.
-func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
-	attempt := s.connecting.DoChan("", func() (any, error) {
-		if s.daemon != nil {
-			return s.daemon, nil
-		}
-		address, err := buildkit.FindAddress(s.address, buildkit.Machine{Getenv: os.Getenv, IsSocket: isSocket})
-		if err != nil {
-			return nil, err
-		}
-		daemon, err := buildkit.Connect(context.WithoutCancel(ctx), address, s.maxParallel, s.logger)
-		if err == nil {
-			s.daemon = daemon
-		}
-		return daemon, err
-	})
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case result := <-attempt:
-		daemon, _ := result.Val.(*buildkit.Daemon)
-		return daemon, result.Err
-	}
+	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Nodes: s.connectors(), Logger: s.logger, Now: time.Now}
 }
 
 func isSocket(path string) bool {

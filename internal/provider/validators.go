@@ -53,7 +53,7 @@ func hashLocked() validator.String {
 }
 
 func builderAddress() validator.String {
-	return stringRule{"a unix:// or tcp:// address", func(value string) error {
+	return stringRule{"the address of a BuildKit daemon", func(value string) error {
 		if value == "" {
 			return &problem.Problem{Title: "Empty BuildKit address", Object: `buildkit.address = ""`, Advice: "Remove the argument to use " + buildkit.AddressVariable + " or a well-known socket, or give an address."}
 		}

@@ -18,8 +18,8 @@ import (
 
 // Buildkit is a BuildKit daemon.
 type Buildkit struct {
-	// Address is what BUILDKIT_HOST would hold.
-	Address string
+	// Address is what BUILDKIT_HOST would hold. TCP is "tcp://127.0.0.1:port" if the daemon listens there too.
+	Address, TCP string
 
 	process *Process
 	lock    *os.File
@@ -31,8 +31,8 @@ type Buildkit struct {
 // directory that lives for long from filling the disk.
 const buildkitdConfig = `root = %q
 [grpc]
-address = [%q]
-[otel]
+address = [%s]
+%s[otel]
 socketPath = %q
 [cdi]
 disabled = true
@@ -59,6 +59,10 @@ func StartBuildkit(ctx context.Context, binaries map[string]string, state string
 	if os.Geteuid() != 0 {
 		return nil, errors.New("buildkitd needs root: run with sudo -E, or set BUILDKIT_HOST")
 	}
+	return startBuildkit(ctx, binaries, state, nil)
+}
+
+func startBuildkit(ctx context.Context, binaries map[string]string, state string, tcp *TCP) (*Buildkit, error) {
 	lock, err := LockDir(state)
 	if err != nil {
 		return nil, err
@@ -68,7 +72,7 @@ func StartBuildkit(ctx context.Context, binaries map[string]string, state string
 		return nil, errors.Join(err, lock.Close())
 	}
 	b := &Buildkit{Address: "unix://" + filepath.Join(runtime, "buildkitd.sock"), lock: lock, runtime: runtime}
-	if err := b.start(ctx, binaries, state); err != nil {
+	if err := b.start(ctx, binaries, state, tcp); err != nil {
 		b.Stop()
 		return nil, err
 	}
@@ -96,10 +100,20 @@ func removeRuntime(dir string) {
 	_ = os.RemoveAll(dir)
 }
 
-func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state string) error {
+func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state string, tcp *TCP) error {
+	addresses, tls := fmt.Sprintf("%q", b.Address), ""
+	if tcp != nil {
+		host, err := freePort(ctx, "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		b.TCP = "tcp://" + host
+		addresses += fmt.Sprintf(", %q", b.TCP)
+		tls = tcp.config()
+	}
 	config := filepath.Join(b.runtime, "buildkitd.toml")
 	text := fmt.Sprintf(buildkitdConfig,
-		filepath.Join(state, "root"), b.Address, filepath.Join(b.runtime, "otel.sock"), binaries["runc"], filepath.Base(b.runtime))
+		filepath.Join(state, "root"), addresses, tls, filepath.Join(b.runtime, "otel.sock"), binaries["runc"], filepath.Base(b.runtime))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
