@@ -4,6 +4,7 @@
 #   buildkitd buildctl registry tofu tfplugindocs golangci-lint   built from the Go modules in tools/
 #   uv                                                            a hash-pinned wheel
 #   runc mmdebstrap                                               packages of the distribution
+#   docker-registry                                               the same, unpacked but not installed: it would start a service
 #   base-root                                                     the base image's root file system, a gzipped tar
 # Each is kept under ${XDG_CACHE_HOME:-~/.cache}/terraform-provider-datalayer/NAME-KEY, where KEY is a digest of all
 # that it is made from. An entry is made under another name and renamed, so a killed run leaves nothing half made.
@@ -72,6 +73,24 @@ apt_install() {
   found=$path
 }
 
+# apt_candidate PACKAGE sets candidate to the version that the distribution offers, of package lists that may be absent or old.
+apt_candidate() {
+  local root=()
+  command -v apt-get >/dev/null || die "$1 is a package of Debian and Ubuntu, and this is neither"
+  candidate=$(apt-cache policy "$1" | sed -n 's/^ *Candidate: *//p')
+  if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
+    [ "$(id -u)" -eq 0 ] || root=(sudo)
+    "${root[@]}" apt-get update -q >&2 || die "$1: apt-get update failed"
+    candidate=$(apt-cache policy "$1" | sed -n 's/^ *Candidate: *//p')
+  fi
+  [ -n "$candidate" ] && [ "$candidate" != "(none)" ] || die "$1: the distribution does not offer it"
+}
+
+# unpack_deb PACKAGE VERSION DIR unpacks a package without installing it: no script of it runs, and no service starts.
+unpack_deb() {
+  (cd "$3" && apt-get download -q -o APT::Sandbox::User=root "$1=$2" && dpkg-deb -x "$1"_*.deb . && rm -- "$1"_*.deb)
+}
+
 build_go() { # MODULE PACKAGE LDFLAGS DIR
   say "$(basename "$2"): building from its Go module; this can take some minutes, once"
   (cd "$tools/$1" && CGO_ENABLED=0 GOFLAGS=-mod=readonly go build -trimpath -ldflags "-s -w $3" -o "$4/" "$2") && [ -x "$4/$(basename "$2")" ]
@@ -127,6 +146,11 @@ for name in "$@"; do
     mmdebstrap)
       apt_install mmdebstrap mmdebstrap debian-archive-keyring
       echo "$found"
+      ;;
+    docker-registry)
+      apt_candidate docker-registry
+      entry docker-registry "$({ echo "$candidate"; dpkg --print-architecture; } | key)" unpack_deb docker-registry "$candidate"
+      echo "$entry_dir/usr/bin/docker-registry"
       ;;
     base-root)
       entry base-root "$(uname -m | key "$tools/base-root.sh")" build_base_root

@@ -63,6 +63,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	s := &solve{request: request, base: base}
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
+		CacheExports:  request.Cache.exports(),
 		Session:       attachables(request.Credentials, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
@@ -77,6 +78,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 		err = errors.Join(s.fault, err)
 		return nil, buildFailure{request: request, daemon: d, step: followed.failed(), masker: masker}.explain(ctx, err)
 	}
+	s.result.Unexported = followed.cacheFaults()
 	s.result.Digest = response.ExporterResponse[exptypes.ExporterImageDigestKey]
 	return &s.result, nil
 }
@@ -151,7 +153,7 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (st
 		Python, Implementation string
 		Pip                    *string
 	}
-	if err := readReport(ctx, daemon, state, &report); err != nil {
+	if err := s.readReport(ctx, daemon, state, &report); err != nil {
 		return "", err
 	}
 	short := majorMinor(report.Python)
@@ -185,31 +187,31 @@ func (s *solve) platform(ctx context.Context, daemon gateway.Client, r recipe, p
 	if err != nil {
 		return nil, err
 	}
-	ref, err := evaluate(ctx, daemon, root)
+	ref, err := evaluate(ctx, daemon, root, s.request.Cache.imports()...)
 	if err != nil || report == nil {
 		return ref, err
 	}
 	var installed struct{ Installed map[string]string }
-	if err := readReport(ctx, daemon, *report, &installed); err != nil {
+	if err := s.readReport(ctx, daemon, *report, &installed); err != nil {
 		return nil, err
 	}
 	return ref, checkInstalled(s.request, expected, installed.Installed)
 }
 
-func evaluate(ctx context.Context, daemon gateway.Client, state llb.State) (gateway.Reference, error) {
+func evaluate(ctx context.Context, daemon gateway.Client, state llb.State, caches ...gateway.CacheOptionsEntry) (gateway.Reference, error) {
 	definition, err := state.Marshal(ctx)
 	if err != nil {
 		return nil, err
 	}
-	solved, err := daemon.Solve(ctx, gateway.SolveRequest{Definition: definition.ToPB(), Evaluate: true})
+	solved, err := daemon.Solve(ctx, gateway.SolveRequest{Definition: definition.ToPB(), Evaluate: true, CacheImports: caches})
 	if err != nil {
 		return nil, err
 	}
 	return solved.SingleRef()
 }
 
-func readReport(ctx context.Context, daemon gateway.Client, state llb.State, into any) error {
-	ref, err := evaluate(ctx, daemon, state)
+func (s *solve) readReport(ctx context.Context, daemon gateway.Client, state llb.State, into any) error {
+	ref, err := evaluate(ctx, daemon, state, s.request.Cache.imports()...)
 	if err != nil {
 		return err
 	}

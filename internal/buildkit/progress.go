@@ -101,7 +101,7 @@ func (p *progress) failed() *step {
 	var found *step
 	cancelled := func(s *step) bool { return strings.Contains(s.failure, "context canceled") }
 	for _, s := range p.steps {
-		if s.failure == "" || found != nil && cancelled(s) {
+		if s.failure == "" || s.ofCache() || found != nil && cancelled(s) {
 			continue
 		}
 		if found == nil || cancelled(found) || len(s.lines) > len(found.lines) {

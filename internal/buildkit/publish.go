@@ -60,16 +60,16 @@ func (p *Publisher) Publish(ctx context.Context, request Request, tag string, pu
 }
 
 func (p *Publisher) publish(ctx context.Context, request Request, tag string, pushed func(Published), at *phase) (*Published, error) {
-	at.enter("checking the push permission", request.Repository.String())
-	if err := p.Registry.ProbePush(ctx, request.Repository); err != nil {
-		return nil, err
-	}
 	at.enter("reading the base image", request.Base.String())
 	base, err := p.Registry.Inspect(ctx, request.Base)
 	if err != nil {
 		return nil, baseProblem(request, err)
 	}
 	if err := checkPlatforms(request, base); err != nil {
+		return nil, err
+	}
+	at.enter("checking the push permission", request.Repository.String())
+	if err := p.Registry.MountOrProbe(ctx, request.Repository, request.Base.Repository, baseLayers(request, base)); err != nil {
 		return nil, err
 	}
 	if request.Attestations.SBOM && request.Attestations.SBOMGenerator.Digest == "" {
@@ -159,6 +159,19 @@ func checkPlatforms(request Request, base *image.Image) error {
 			Advice: "Take a base that has it, or remove it from platforms."}
 	}
 	return nil
+}
+
+// baseLayers are the layers that every image of the request takes over from its base.
+func baseLayers(request Request, base *image.Image) []string {
+	var layers []string
+	for _, platform := range request.Platforms {
+		for _, layer := range base.Layers[platform] {
+			if !slices.Contains(layers, layer) {
+				layers = append(layers, layer)
+			}
+		}
+	}
+	return layers
 }
 
 // Reference is what a sandbox is launched from.

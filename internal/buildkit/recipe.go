@@ -105,6 +105,9 @@ func (r recipe) image() (root llb.State, report *llb.State, err error) {
 			llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.WithCustomName(stepLock))...)
 		written := step.AddMount(reportFolder, llb.Scratch())
 		state, report = step.Root(), &written
+		if len(r.request.Cache.Imports) > 0 {
+			report = r.installed(state)
+		}
 	}
 	state = state.File(llb.Mkdir(environment.WorkDir, 0o755, llb.WithParents(true), owner, created), llb.WithCustomName(stepWorkDir))
 	state, err = writeFiles(state, spec.Files)
@@ -231,6 +234,9 @@ func (r recipe) imageConfig() ([]byte, error) {
 		return nil, err
 	}
 	document["config"] = encoded
+	if err := r.addHistory(document); err != nil {
+		return nil, err
+	}
 	return json.Marshal(document)
 }
 

@@ -34,6 +34,8 @@ type Request struct {
 	PackageIndex *PackageIndex
 	// BuildSecrets are mounted by name in the apt and post-install steps, as /run/secrets/<name>.
 	BuildSecrets map[string]secret.Value
+	// Cache is where finished steps come from and go to.
+	Cache Cache
 	// Network is what the steps need to reach package indexes.
 	Network Network
 }
@@ -74,4 +76,6 @@ type Result struct {
 	Python string
 	// Packages are name → version as installed from the lock, equal on all platforms.
 	Packages map[string]string
+	// Unexported is why the build cache was not exported; nil if it was, or was not to be.
+	Unexported error
 }

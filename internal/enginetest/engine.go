@@ -32,6 +32,8 @@ type Env struct {
 	GeneratorReference string `json:"generator_reference"`
 	// RegistryProgram is the registry's binary, for registries of a test's own.
 	RegistryProgram string `json:"registry_program"`
+	// DebianRegistryProgram is the binary of Debian's docker-registry 2.8, for the same.
+	DebianRegistryProgram string `json:"debian_registry_program"`
 	// CABundle is the file with the certificate authorities that stand before the package index; "" if none do.
 	CABundle string `json:"ca_bundle"`
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 )
 
-// Registry is a distribution v3 registry of one test, behind a proxy that logs requests and applies middleware.
+// Registry is a registry of one test, distribution v3 or Debian's docker-registry 2.8, behind a proxy that logs requests
+// and applies middleware.
 type Registry struct {
 	// Host is "127.0.0.1:port".
 	Host string
@@ -48,9 +49,21 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %d", r.Method, target, r.Status)
 }
 
-// StartRegistry starts an empty registry that ends with the test. The first middleware sees a request first; the
-// request log is before all of them.
+// StartRegistry starts an empty distribution v3 registry that ends with the test. The first middleware sees a request
+// first; the request log is before all of them.
 func StartRegistry(t testing.TB, middleware ...func(http.Handler) http.Handler) *Registry {
+	t.Helper()
+	return startRegistry(t, "registry", func(env *Env) string { return env.RegistryProgram }, middleware)
+}
+
+// StartDebianRegistry is StartRegistry of Debian's docker-registry 2.8, which deletes by digest only.
+func StartDebianRegistry(t testing.TB, middleware ...func(http.Handler) http.Handler) *Registry {
+	t.Helper()
+	return startRegistry(t, "docker-registry", func(env *Env) string { return env.DebianRegistryProgram }, middleware)
+}
+
+// startRegistry runs the program that the engine has, or makes the tool where there is no engine.
+func startRegistry(t testing.TB, tool string, programOf func(*Env) string, middleware []func(http.Handler) http.Handler) *Registry {
 	t.Helper()
 	env, err := readEnv()
 	if err != nil {
@@ -58,13 +71,13 @@ func StartRegistry(t testing.TB, middleware ...func(http.Handler) http.Handler) 
 	}
 	var program string
 	if env != nil {
-		program = env.RegistryProgram
+		program = programOf(env)
 	} else {
-		paths, err := engine.Tools(t.Context(), os.Stderr, "registry")
+		paths, err := engine.Tools(t.Context(), os.Stderr, tool)
 		if err != nil {
 			t.Fatal(err)
 		}
-		program = paths["registry"]
+		program = paths[tool]
 	}
 	backend, err := engine.StartRegistry(t.Context(), program, filepath.Join(t.TempDir(), "registry"), "unix", "")
 	if err != nil {

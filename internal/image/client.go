@@ -162,12 +162,15 @@ type call struct {
 	contentType string
 	body        []byte
 	actions     []string
+	// reads is the path of another repository of that host that the request takes from; "" for none.
+	reads string
 	// check judges a 2xx answer; an answer that it refuses counts as cut short and is asked for again.
 	check func(*answer) error
 }
 
 // answer is a 2xx response, read to its end.
 type answer struct {
+	status int
 	header http.Header
 	url    *url.URL
 	size   int64
@@ -201,7 +204,11 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 		target = target.JoinPath(path)
 		target.RawQuery = query
 	}
-	ctx = auth.WithScopesForHost(ctx, target.Host, auth.ScopeRepository(k.repo.Path, slices.Clone(k.actions)...))
+	scopes := []string{auth.ScopeRepository(k.repo.Path, slices.Clone(k.actions)...)}
+	if k.reads != "" {
+		scopes = append(scopes, auth.ScopeRepository(k.reads, auth.ActionPull))
+	}
+	ctx = auth.WithScopesForHost(ctx, target.Host, scopes...)
 	var body io.Reader
 	if k.body != nil {
 		body = bytes.NewReader(k.body)
@@ -226,7 +233,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return nil, c.refused(k, target.Host, response, content)
 	}
-	got := &answer{header: response.Header, url: response.Request.URL, size: response.ContentLength, body: content}
+	got := &answer{status: response.StatusCode, header: response.Header, url: response.Request.URL, size: response.ContentLength, body: content}
 	switch {
 	case err != nil:
 		return nil, k.spoiled(fmt.Errorf("the answer was cut short: %w", err))

@@ -27,6 +27,8 @@ type Image struct {
 	Manifests map[string]string
 	// Configs is platform to that image's config.
 	Configs map[string]Config
+	// Layers is platform to the digests of that image's layers, in its order.
+	Layers map[string][]string
 	// Children are the digests of all manifests of an index in its order, attestations included; empty for a manifest.
 	Children []string
 
@@ -64,6 +66,7 @@ type part struct {
 	platform string
 	manifest manifest
 	config   Config
+	layers   []string
 	blobs    map[string]int64 // digest to size: config and layers
 }
 
@@ -75,7 +78,7 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 	}
 	found := &Image{
 		Digest: top.Digest, MediaType: top.MediaType, SizeBytes: top.Size,
-		Manifests: map[string]string{}, Configs: map[string]Config{}, attested: map[string]string{},
+		Manifests: map[string]string{}, Configs: map[string]Config{}, Layers: map[string][]string{}, attested: map[string]string{},
 	}
 	var parts []part
 	if isIndex(top.MediaType) {
@@ -105,7 +108,7 @@ func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, 
 	blobs, manifests := map[string]int64{}, map[string]int64{top.Digest: 0}
 	for _, p := range parts {
 		if _, taken := found.Manifests[p.platform]; !taken {
-			found.Manifests[p.platform], found.Configs[p.platform] = p.manifest.Digest, p.config
+			found.Manifests[p.platform], found.Configs[p.platform], found.Layers[p.platform] = p.manifest.Digest, p.config, p.layers
 		}
 		if _, counted := manifests[p.manifest.Digest]; !counted {
 			manifests[p.manifest.Digest] = p.manifest.Size
@@ -174,6 +177,7 @@ func (c *Client) part(ctx context.Context, repo reference.Repository, m manifest
 		blobs: map[string]int64{body.Config.Digest.String(): body.Config.Size},
 	}
 	for _, layer := range body.Layers {
+		p.layers = append(p.layers, layer.Digest.String())
 		p.blobs[layer.Digest.String()] = layer.Size
 	}
 	return p, nil

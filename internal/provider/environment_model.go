@@ -44,7 +44,7 @@ func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Reques
 		fail(faults)
 	}
 	request.Spec = spec
-	request.Attestations = m.attestations(diagnostics)
+	request.Attestations, request.Cache = m.attestations(diagnostics), m.buildCache(diagnostics)
 	request.Labels = stringMap(m.Labels)
 	request.Labels[environment.LabelContract] = environment.Contract
 	request.Labels[environment.LabelCacheKey] = m.CacheKey.ValueString()

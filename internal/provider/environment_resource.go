@@ -65,6 +65,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 		running.failed(err, "Environment could not be created")
 		return
 	}
+	warnOfCache(published.Unexported, request.Cache.Export, &resp.Diagnostics)
 	if published.Unread != nil {
 		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
 	}
@@ -214,6 +215,7 @@ type environmentModel struct {
 	Labels               types.Map     `tfsdk:"labels"`
 	Attestations         types.Object  `tfsdk:"attestations"`
 	PackageIndex         types.Object  `tfsdk:"package_index"`
+	Cache                types.Object  `tfsdk:"cache"`
 	BuildSecrets         types.Map     `tfsdk:"build_secrets_wo"`
 	BuildSecretsVersion  types.Int64   `tfsdk:"build_secrets_wo_version"`
 	Attested             types.List    `tfsdk:"attested"`

@@ -33,6 +33,7 @@ func (r *environmentResource) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: "Labels of the image, beside the base's own. Names that start with `io.datalayer.` are the provider's, and what looks like a credential is refused. They are part of the cache key."},
 			"attestations":             attestationsAttribute(),
 			"package_index":            packageIndexAttribute(),
+			"cache":                    buildCacheAttribute(),
 			"build_secrets_wo":         buildSecretsAttribute(),
 			"build_secrets_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that `build_secrets_wo` changed. A change updates in place and builds nothing."},
 

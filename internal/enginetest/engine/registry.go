@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Registry is a running distribution v3 registry that allows deletion and keeps its data on disk.
+// Registry is a running registry, distribution v3 or docker-registry 2.8, that allows deletion and keeps its data on disk.
 type Registry struct {
 	// Host is "127.0.0.1:port", or the path of a unix socket if it listens on one.
 	Host string

@@ -91,7 +91,7 @@ func run(args []string) error {
 
 // start starts the engine and gives the environment variables that describe it. What has to be stopped is added to stop.
 func start(ctx context.Context, stop *[]func()) ([]string, error) {
-	names := []string{"registry", "base-root"}
+	names := []string{"registry", "docker-registry", "base-root"}
 	if os.Getenv("BUILDKIT_HOST") == "" {
 		names = append(names, "runc", "buildkitd")
 	}
@@ -130,7 +130,7 @@ func start(ctx context.Context, stop *[]func()) ([]string, error) {
 	env := enginetest.Env{
 		BuildkitAddress: buildkit.Address, RegistryHost: registry.Host, RegistryStorage: registry.Storage,
 		BaseReference: base, BasePython: engine.BasePython, BaseLayer: paths["base-root"],
-		GeneratorReference: generator, RegistryProgram: paths["registry"], CABundle: engine.CABundle(),
+		GeneratorReference: generator, RegistryProgram: paths["registry"], DebianRegistryProgram: paths["docker-registry"], CABundle: engine.CABundle(),
 	}
 	variable, err := env.WriteFile(dir)
 	variables := []string{variable, enginetest.RequiredVariable + "=1"}

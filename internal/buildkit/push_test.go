@@ -1,0 +1,58 @@
+package buildkit_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+func TestRefusedManifestIsToldFromTheBuildAndTheRetryRunsNothingAgain(t *testing.T) {
+	var refused atomic.Bool
+	b := newBench(t, enginetest.Fault(func(r *http.Request) *enginetest.FaultResponse {
+		if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/manifests/") || !refused.CompareAndSwap(false, true) {
+			return nil
+		}
+		return &enginetest.FaultResponse{Status: http.StatusForbidden, Header: http.Header{"Content-Type": {"text/plain"}}, Body: "token no longer valid"}
+	}))
+	request := b.request(t, "")
+	printed := fmt.Sprintf("ran-%d", time.Now().UnixNano())
+	request.Spec.PostInstall = []environment.Command{{Command: "echo " + strings.Replace(printed, "-", "''-", 1)}}
+	log := &bytes.Buffer{}
+	b.daemon.SetLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	_, err := b.publish(t.Context(), request)
+	var found *problem.Problem
+	if !errors.As(err, &found) || found.Title != "Image was built but not pushed" {
+		t.Fatalf("error is %v", err)
+	}
+	for _, words := range []string{request.Repository.String(), request.Repository.Host, "403 Forbidden", "token no longer valid", "the build finished", "expired"} {
+		if !strings.Contains(found.Detail(), words) {
+			t.Errorf("%q is not in the detail:\n%s", words, found.Detail())
+		}
+	}
+	if strings.Contains(found.Detail(), "invalid character") {
+		t.Errorf("the text is taken for JSON:\n%s", found.Detail())
+	}
+	if left := b.registry.Left(t); len(left) > 0 {
+		t.Errorf("left in the registry: %v", left)
+	}
+	if strings.Count(log.String(), printed) != 1 {
+		t.Fatalf("the command did not run once:\n%s", log)
+	}
+	log.Reset()
+	if _, err := b.publish(t.Context(), request); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(log.String(), printed) || !strings.Contains(log.String(), "step was cached") {
+		t.Errorf("the retry built again:\n%s", log)
+	}
+}
