@@ -2,12 +2,9 @@ package buildkit_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,39 +14,20 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
-	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// ownDaemon gives the bench a daemon of the test's own, whose cache may be pruned, and the log of its builds.
-func (b *bench) ownDaemon(t *testing.T) (prune func(), log *bytes.Buffer) {
+// prunable gives the bench a daemon of the test's own, whose cache may be pruned, and the log of its builds.
+func (b *bench) prunable(t *testing.T) (prune func(), log *bytes.Buffer) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("a daemon of its own needs root: run make test as root")
-	}
-	t.Setenv(buildkit.AddressVariable, "") // With it no daemon would be started.
-	binaries, err := engine.Tools(t.Context(), io.Discard, "buildkitd", "runc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := engine.StartBuildkit(t.Context(), binaries, filepath.Join(t.TempDir(), "buildkit"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(own.Stop)
 	log = &bytes.Buffer{}
-	daemon, err := buildkit.Connect(t.Context(), own.Address, 1, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = daemon.Close() })
-	b.daemon = daemon
-	b.publisher.Connect = func(context.Context) (*buildkit.Daemon, error) { return daemon, nil }
+	address := b.ownDaemon(t, filepath.Join(t.TempDir(), "buildkit"))
+	b.daemon.SetLogger(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	return func() {
 		t.Helper()
-		c, err := client.New(t.Context(), own.Address)
+		c, err := client.New(t.Context(), address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +51,7 @@ const installs = "Successfully installed six"
 
 func TestRegistryCacheHitsAfterAPrune(t *testing.T) {
 	b := newBench(t)
-	prune, log := b.ownDaemon(t)
+	prune, log := b.prunable(t)
 	request := b.request(t, "six.lock")
 	request.Cache.Export = b.cacheAt("team/cache")
 	first, err := b.publish(t.Context(), request)

@@ -18,8 +18,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
 
-// ownDaemon is a daemon with nothing in its cache.
-func (b *bench) ownDaemon(t *testing.T, state string) {
+// ownDaemon gives the bench a daemon with nothing in its cache, and says where it listens.
+func (b *bench) ownDaemon(t *testing.T, state string) (address string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("a daemon of the test's own needs root: run make test as root")
@@ -44,6 +44,7 @@ func (b *bench) ownDaemon(t *testing.T, state string) {
 	t.Cleanup(func() { _ = daemon.Close() })
 	b.daemon = daemon
 	b.publisher.Connect = func(context.Context) (*buildkit.Daemon, error) { return daemon, nil }
+	return started.Address
 }
 
 func reproducible(r *buildkit.Request) {
