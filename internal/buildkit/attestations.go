@@ -41,7 +41,7 @@ func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
 			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM}
 	}
-	return pinned.Repository.WithDigest(pinned.Digest), nil
+	return pinned.WithDigest(pinned.Digest), nil
 }
 
 // generatorProblem tells a failure of the SBOM generator, or to get it, from one of the build.
