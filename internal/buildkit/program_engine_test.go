@@ -60,7 +60,10 @@ func TestBuildThroughALocalProgram(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case <-ended:
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
 	case <-time.After(20 * time.Second):
 		t.Error("the program is still running")
 	}
