@@ -76,7 +76,9 @@ func (b *bench) write(out io.Writer) error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		fmt.Fprintf(out, "%-40s %v\n", name, b.results[name])
+		if _, err := fmt.Fprintf(out, "%-40s %v\n", name, b.results[name]); err != nil {
+			return err
+		}
 	}
 	text, err := json.MarshalIndent(b.results, "", "  ")
 	if err != nil {
