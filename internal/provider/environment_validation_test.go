@@ -186,7 +186,7 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"two passwords for one host", strings.Replace(logins, `username = "b", password_wo = "cnry-1"`, `username = "a", password_wo = "cnry-2"`, 1), at("base_registry", "password_wo"), []string{"Two logins", "base_registry.password_wo is not registry.password_wo"}},
 		{"two logins for one host", logins, at("base_registry", "username"), []string{"Two logins", "base_registry.username is not registry.username", "set registry alone"}},
 		{"empty BuildKit address", block(`  buildkit = { address = "" }`), at("buildkit", "address"), []string{"Empty BuildKit address", `buildkit.address = ""`, "BUILDKIT_HOST"}},
-		{"BuildKit address", block(`  buildkit = { address = "docker-container://b" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", "docker-container", "tcp://"}},
+		{"BuildKit address", block(`  buildkit = { address = "podman-container://b" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", `"podman-container" is not one of`, "tcp://"}},
 		{"max_parallel", block(`  buildkit = { max_parallel = 0 }`), at("buildkit", "max_parallel"), []string{"at least 1"}},
 		{"empty password", block(`  registries = { "h.example" = { username = "a", password = "" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"empty username", block(`  registries = { "h.example" = { username = "", password = "cnry-1" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
