@@ -7,15 +7,14 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 // TestDaemonOutOfDiskIsSaidSo runs a daemon whose whole disk is smaller than the base.
 func TestDaemonOutOfDiskIsSaidSo(t *testing.T) {
 	b := newBench(t)
-	if os.Getuid() != 0 {
-		t.Skip("a daemon with a small disk needs root: run make test as root")
-	}
+	enginetest.NeedRoot(t)
 	state := filepath.Join(t.TempDir(), "small")
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)

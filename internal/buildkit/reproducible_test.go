@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
@@ -21,9 +22,7 @@ import (
 // ownDaemon gives the bench a daemon with nothing in its cache, and says where it listens.
 func (b *bench) ownDaemon(t *testing.T, state string) (address string) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("a daemon of the test's own needs root: run make test as root")
-	}
+	enginetest.NeedRoot(t)
 	t.Setenv(buildkit.AddressVariable, "") // With it no daemon would be started.
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)

@@ -33,9 +33,7 @@ func StartPlainRemote(t testing.TB) string {
 
 func startRemote(t testing.TB, tcp engine.TCP) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("a daemon of a test's own needs root: run make test as root")
-	}
+	NeedRoot(t)
 	binaries, err := engine.Tools(t.Context(), io.Discard, "buildkitd", "runc")
 	if err != nil {
 		t.Fatal(err)

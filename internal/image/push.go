@@ -67,14 +67,13 @@ func (c *Client) cancelUpload(ctx context.Context, repo reference.Repository, st
 // Tag puts a tag on a digest that the repository holds. A tag that already points to the digest is fine, also where
 // tags cannot be overwritten.
 func (c *Client) Tag(ctx context.Context, repo reference.Repository, digest, tag string) error {
-	const title = "Tag could not be put on the image"
 	name := repo.WithTag(tag).String() + " (" + digest + ")"
 	if !reference.ValidDigest(digest) || !reference.ValidTag(tag) {
-		return report(title, repo, name, fmt.Errorf("%q is not a sha256 digest or %q not a tag", digest, tag))
+		return report("Tag or digest to put is not valid", repo, name, fmt.Errorf("%q is not a sha256 digest or %q not a tag", digest, tag))
 	}
 	m, err := c.manifest(ctx, repo, digest)
 	if err != nil {
-		return report(title, repo, name, err)
+		return report("Image to tag could not be read", repo, name, err)
 	}
 	put, err := c.send(ctx, call{
 		method: http.MethodPut, repo: repo, path: "manifests/" + tag, object: ":" + tag, actions: writeActions,
@@ -96,7 +95,7 @@ func (c *Client) Tag(ctx context.Context, repo reference.Repository, digest, tag
 	if err == nil && now.Digest != digest {
 		err = fmt.Errorf("the tag points to %s after it was put", now.Digest)
 	}
-	return report(title, repo, name, err)
+	return report("Tag could not be put on the image", repo, name, err)
 }
 
 // taken judges a refused tag: registries with immutable tags refuse one that exists, even on the same digest.

@@ -147,14 +147,6 @@ func probeBuildkit(ctx context.Context, address string) error {
 	return nil
 }
 
-// PID is the daemon's process id, 0 if it is not ours.
-func (b *Buildkit) PID() int {
-	if b.process == nil {
-		return 0
-	}
-	return b.process.PID()
-}
-
 // Stop ends the daemon if it is ours, and removes its socket and control groups.
 func (b *Buildkit) Stop() {
 	if b.process != nil {
