@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"syscall"
+	"time"
 
 	"github.com/containerd/platforms"
 	"github.com/moby/buildkit/client"
@@ -38,57 +41,229 @@ type Output struct {
 
 // Run starts the container, waits for the process and removes the container. A status other than 0 is no error.
 func (d *Daemon) Run(ctx context.Context, process Process, credentials image.Credentials) (*Output, error) {
+	var stdout, stderr bytes.Buffer
+	container, err := d.start(ctx, process, credentials, &stdout, &stderr)
+	if err != nil {
+		return nil, err
+	}
+	<-container.Ended()
+	code, err := container.result()
+	if err := errors.Join(err, container.Close()); err != nil {
+		return nil, err
+	}
+	return &Output{Stdout: stdout.String(), Stderr: stderr.String(), ExitCode: code}, nil
+}
+
+// Start starts the container with the process as its first and returns while that runs. The container ends with ctx, with
+// Close, or with its first process, whichever is first.
+func (d *Daemon) Start(ctx context.Context, process Process, credentials image.Credentials) (*Container, error) {
+	log := &tail{}
+	container, err := d.start(ctx, process, credentials, log, log)
+	if err != nil {
+		return nil, err
+	}
+	container.log = log
+	return container, nil
+}
+
+// closeWithin bounds the removal of a container.
+const closeWithin = 30 * time.Second
+
+// Container is a container that runs on the daemon's worker. Its methods may be called at once.
+type Container struct {
+	process Process
+	log     *tail
+
+	container gateway.Container
+	// running is closed when the first process has been started, ended when it has ended, gone when the container has been removed.
+	running, ended, gone chan struct{}
+	// code and failed are how the first process ended; lost is why the container is no more, if that was not asked for.
+	code         int
+	failed, lost error
+
+	release func()
+	// ctx is the container's own life.
+	ctx context.Context
+}
+
+func (d *Daemon) start(ctx context.Context, process Process, credentials image.Credentials, stdout, stderr io.Writer) (*Container, error) {
 	parsed, err := platforms.Parse(process.Platform)
 	if err != nil {
 		return nil, err
 	}
-	output := &Output{}
-	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(credentials, nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
-		root, err := evaluate(ctx, daemon, llb.Image(process.Image.String(), llb.Platform(parsed)).Platform(parsed))
-		if err != nil {
-			return nil, err
-		}
-		return gateway.NewResult(), output.run(ctx, daemon, root, process)
-	}, nil)
-	if err != nil {
-		return nil, fmt.Errorf("container of %s: %w", process.Image, err)
+	released := make(chan struct{})
+	c := &Container{
+		process: process, running: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),
+		release: sync.OnceFunc(func() { close(released) }),
 	}
-	return output, nil
+	// The daemon keeps a container for as long as the build function that made it runs.
+	go func() {
+		defer close(c.gone)
+		_, err := d.client.Build(ctx, client.SolveOpt{Session: attachables(credentials, nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
+			root, err := evaluate(ctx, daemon, llb.Image(process.Image.String(), llb.Platform(parsed)).Platform(parsed))
+			if err != nil {
+				return nil, err
+			}
+			return gateway.NewResult(), c.live(ctx, daemon, root, stdout, stderr, released)
+		}, nil)
+		if err != nil {
+			c.lost = fmt.Errorf("container of %s: %w", process.Image, err)
+		}
+	}()
+	select {
+	case <-c.running:
+		return c, nil
+	case <-c.gone:
+		return nil, c.lost
+	}
 }
 
-func (o *Output) run(ctx context.Context, daemon gateway.Client, root gateway.Reference, process Process) (err error) {
+// live starts the container, and removes it when it is released or ctx ends.
+func (c *Container) live(ctx context.Context, daemon gateway.Client, root gateway.Reference, stdout, stderr io.Writer, released <-chan struct{}) (err error) {
 	network := pb.NetMode_NONE
-	if process.Network {
+	if c.process.Network {
 		network = pb.NetMode_UNSET
 	}
-	container, err := daemon.NewContainer(ctx, gateway.NewContainerRequest{
+	c.ctx = ctx
+	c.container, err = daemon.NewContainer(ctx, gateway.NewContainerRequest{
 		Mounts: []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: root}}, NetMode: network,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() {
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		defer cancel()
 		// The first process is the container: releasing it repeats how that process ended.
-		if released := container.Release(context.WithoutCancel(ctx)); !errors.As(released, new(*gatewaypb.ExitError)) {
-			err = errors.Join(err, released)
+		if removed := c.container.Release(releasing); !errors.As(removed, new(*gatewaypb.ExitError)) {
+			err = errors.Join(err, removed)
 		}
 	}()
-	var stdout, stderr bytes.Buffer
-	started, err := container.Start(ctx, gateway.StartRequest{
-		Args: process.Args, Env: process.Env, Cwd: process.Cwd, User: process.User,
-		Stdout: keepOpen{&stdout}, Stderr: keepOpen{&stderr},
+	started, err := c.container.Start(ctx, gateway.StartRequest{
+		Args: c.process.Args, Env: c.process.Env, Cwd: c.process.Cwd, User: c.process.User,
+		Stdout: keepOpen{stdout}, Stderr: keepOpen{stderr},
 	})
 	if err != nil {
 		return err
 	}
-	err = started.Wait()
-	o.Stdout, o.Stderr = stdout.String(), stderr.String()
-	var exit *gatewaypb.ExitError
-	if errors.As(err, &exit) {
-		o.ExitCode = int(exit.ExitCode)
+	go func() {
+		defer close(c.ended)
+		c.code, c.failed = exitCode(started.Wait())
+	}()
+	close(c.running)
+	select {
+	case <-released:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Ended is closed when the first process has ended, and the container with it.
+func (c *Container) Ended() <-chan struct{} { return c.ended }
+
+// result is how the first process ended, once it has.
+func (c *Container) result() (int, error) {
+	if c.failed != nil {
+		return 0, fmt.Errorf("container of %s: %w", c.process.Image, c.failed)
+	}
+	return c.code, nil
+}
+
+// Failure is nil while the first process runs. Then it says how that ended, with the last it printed.
+func (c *Container) Failure() error {
+	select {
+	case <-c.ended:
+	default:
 		return nil
 	}
-	return err
+	code, err := c.result()
+	if err == nil {
+		err = fmt.Errorf("container of %s: %s ended with status %d", c.process.Image, c.process.Args[0], code)
+	}
+	return fmt.Errorf("%w\n%s", err, c.Log())
+}
+
+// Log is the last that the first process printed.
+func (c *Container) Log() string { return c.log.String() }
+
+// Close removes the container, and with it every process in it.
+func (c *Container) Close() error {
+	c.release()
+	<-c.gone
+	// A container that ended with its context is gone, which is what the caller wants.
+	if errors.Is(c.lost, context.Canceled) || errors.Is(c.lost, context.DeadlineExceeded) {
+		return nil
+	}
+	return c.lost
+}
+
+// Command is a further process in a running container. What is empty is as the container's first process has it.
+type Command struct {
+	Args, Env []string
+	Cwd, User string
+	Stdin     io.Reader
+}
+
+// Exec runs a command in the container and waits for it. A status other than 0 is no error. Ending ctx kills it.
+func (c *Container) Exec(ctx context.Context, command Command) (*Output, error) {
+	var stdout, stderr bytes.Buffer
+	request := gateway.StartRequest{Stdout: keepOpen{&stdout}, Stderr: keepOpen{&stderr}}
+	if command.Stdin != nil {
+		request.Stdin = io.NopCloser(command.Stdin)
+	}
+	process, err := c.exec(c.ctx, command, request)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = process.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		killed := process.Signal(context.WithoutCancel(ctx), syscall.SIGKILL)
+		return nil, errors.Join(fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, context.Cause(ctx)), killed)
+	}
+	output := &Output{Stdout: stdout.String(), Stderr: stderr.String()}
+	if output.ExitCode, err = exitCode(err); err != nil {
+		return nil, fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, err)
+	}
+	return output, nil
+}
+
+func (c *Container) exec(ctx context.Context, command Command, request gateway.StartRequest) (gateway.ContainerProcess, error) {
+	request.Args, request.Env, request.Cwd, request.User = command.Args, command.Env, command.Cwd, command.User
+	if request.Env == nil {
+		request.Env = c.process.Env
+	}
+	if request.Cwd == "" {
+		request.Cwd = c.process.Cwd
+	}
+	if request.User == "" {
+		request.User = c.process.User
+	}
+	select {
+	case <-c.ended:
+		return nil, c.Failure()
+	default:
+	}
+	process, err := c.container.Start(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, err)
+	}
+	return process, nil
+}
+
+// exitCode takes the status out of an error that is no more than that.
+func exitCode(err error) (int, error) {
+	var exit *gatewaypb.ExitError
+	if errors.As(err, &exit) {
+		return int(exit.ExitCode), nil
+	}
+	return 0, err
 }
 
 // keepOpen is a writer that the gateway may close.
