@@ -34,9 +34,6 @@ const (
 	LabelSitePackages = environment.LabelPrefix + "base.site-packages"
 )
 
-// Doctor is where the doctor of a base is.
-const Doctor = environment.ReservedPath + "/bin/datalayer-sandbox"
-
 // KernelLock is the kernel stack that this release ships: a hash-locked requirements file with ipykernel, jupyter_client,
 // jupyter_server and all that they need, for CPython 3.11 to 3.14 on Linux. tools/kernel-lock.sh makes it from kernel.in.
 //
@@ -47,7 +44,7 @@ var KernelLock string
 type Spec struct {
 	// Python is PythonImage or PythonApt.
 	Python string
-	// Doctor is the program that goes to the path Doctor.
+	// Doctor is the program that holds a sandbox against the contract.
 	Doctor []byte
 }
 

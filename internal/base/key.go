@@ -1,8 +1,6 @@
 package base
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
@@ -18,7 +16,7 @@ type Key struct {
 	FromDigest string
 	// Python is PythonImage or PythonApt.
 	Python string
-	// KernelLockDigest is lock.Lock's Digest, DoctorDigest that of the program: "sha256:<64 hex>".
+	// KernelLockDigest is lock.Lock's Digest, DoctorDigest that of the doctor: "sha256:<64 hex>".
 	KernelLockDigest, DoctorDigest string
 	// Platforms in OCI spelling; the order has no meaning.
 	Platforms []string
@@ -36,10 +34,4 @@ func (k Key) CacheKey() string {
 		"kernelLockDigest": k.KernelLockDigest, "doctorDigest": k.DoctorDigest,
 		"platforms": slices.Sorted(slices.Values(k.Platforms)), "labels": labels,
 	})
-}
-
-// DigestOf is "sha256:<64 hex>" of a program.
-func DigestOf(program []byte) string {
-	sum := sha256.Sum256(program)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

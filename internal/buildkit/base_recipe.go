@@ -14,6 +14,7 @@ import (
 	"github.com/moby/buildkit/util/system"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
+	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
 
@@ -77,7 +78,7 @@ func (r baseRecipe) image() (root llb.State, report *llb.State, err error) {
 	state = state.Run(llb.Args([]string{"/bin/sh", programFolder + "/system.sh"}), programs(map[string]string{"system.sh": systemProgram}),
 		byCode, llb.Network(pb.NetMode_NONE), llb.WithCustomName(stepSystem)).Root()
 	state, report = r.lockStep(state)
-	state = state.File(llb.Mkfile(base.Doctor, 0o755, r.request.BaseImage.Doctor, llb.WithUIDGID(0, 0), created), llb.WithCustomName(stepWrite+base.Doctor))
+	state = state.File(llb.Mkfile(doctor.Path, doctor.Mode, r.request.BaseImage.Doctor, llb.WithUIDGID(0, 0), created), llb.WithCustomName(stepWrite+doctor.Path))
 	return state, report, nil
 }
 
@@ -105,5 +106,5 @@ func (r baseRecipe) configure(config map[string]any) {
 }
 
 func (r baseRecipe) layers() []string {
-	return []string{stepApt + ": " + strings.Join(r.request.BaseImage.AptPackages(), " "), stepSystem, stepLock, stepWrite + base.Doctor}
+	return []string{stepApt + ": " + strings.Join(r.request.BaseImage.AptPackages(), " "), stepSystem, stepLock, stepWrite + doctor.Path}
 }
