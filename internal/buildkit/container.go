@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/containerd/platforms"
@@ -82,8 +81,11 @@ type Container struct {
 	failed, lost error
 
 	release func()
-	// ctx is the container's own life.
-	ctx context.Context
+	// caller is the context of Start, ctx the container's own life.
+	caller, ctx context.Context
+
+	opening sync.Mutex
+	agent   *agent
 }
 
 func (d *Daemon) start(ctx context.Context, process Process, credentials image.Credentials, stdout, stderr io.Writer) (*Container, error) {
@@ -93,7 +95,7 @@ func (d *Daemon) start(ctx context.Context, process Process, credentials image.C
 	}
 	released := make(chan struct{})
 	c := &Container{
-		process: process, running: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),
+		process: process, caller: ctx, running: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),
 		release: sync.OnceFunc(func() { close(released) }),
 	}
 	// The daemon keeps a container for as long as the build function that made it runs.
@@ -134,6 +136,7 @@ func (c *Container) live(ctx context.Context, daemon gateway.Client, root gatewa
 	defer func() {
 		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
+		c.closeAgent()
 		// The first process is the container: releasing it repeats how that process ended.
 		if removed := c.container.Release(releasing); !errors.As(removed, new(*gatewaypb.ExitError)) {
 			err = errors.Join(err, removed)
@@ -192,69 +195,10 @@ func (c *Container) Close() error {
 	c.release()
 	<-c.gone
 	// A container that ended with its context is gone, which is what the caller wants.
-	if errors.Is(c.lost, context.Canceled) || errors.Is(c.lost, context.DeadlineExceeded) {
+	if c.caller.Err() != nil {
 		return nil
 	}
 	return c.lost
-}
-
-// Command is a further process in a running container. What is empty is as the container's first process has it.
-type Command struct {
-	Args, Env []string
-	Cwd, User string
-	Stdin     io.Reader
-}
-
-// Exec runs a command in the container and waits for it. A status other than 0 is no error. Ending ctx kills it.
-func (c *Container) Exec(ctx context.Context, command Command) (*Output, error) {
-	var stdout, stderr bytes.Buffer
-	request := gateway.StartRequest{Stdout: keepOpen{&stdout}, Stderr: keepOpen{&stderr}}
-	if command.Stdin != nil {
-		request.Stdin = io.NopCloser(command.Stdin)
-	}
-	process, err := c.exec(c.ctx, command, request)
-	if err != nil {
-		return nil, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		err = process.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		killed := process.Signal(context.WithoutCancel(ctx), syscall.SIGKILL)
-		return nil, errors.Join(fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, context.Cause(ctx)), killed)
-	}
-	output := &Output{Stdout: stdout.String(), Stderr: stderr.String()}
-	if output.ExitCode, err = exitCode(err); err != nil {
-		return nil, fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, err)
-	}
-	return output, nil
-}
-
-func (c *Container) exec(ctx context.Context, command Command, request gateway.StartRequest) (gateway.ContainerProcess, error) {
-	request.Args, request.Env, request.Cwd, request.User = command.Args, command.Env, command.Cwd, command.User
-	if request.Env == nil {
-		request.Env = c.process.Env
-	}
-	if request.Cwd == "" {
-		request.Cwd = c.process.Cwd
-	}
-	if request.User == "" {
-		request.User = c.process.User
-	}
-	select {
-	case <-c.ended:
-		return nil, c.Failure()
-	default:
-	}
-	process, err := c.container.Start(ctx, request)
-	if err != nil {
-		return nil, fmt.Errorf("%s in the container of %s: %w", command.Args[0], c.process.Image, err)
-	}
-	return process, nil
 }
 
 // exitCode takes the status out of an error that is no more than that.
