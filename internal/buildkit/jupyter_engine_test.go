@@ -52,7 +52,7 @@ func TestContainer_ServesJupyter(t *testing.T) {
 	}
 	for code, want := range map[string]string{
 		"1+1": "2",
-		"import os, getpass; f'{os.getuid()}:{os.getgid()} {os.getcwd()}'":        "'1000:100 " + environment.WorkDir + "'",
+		"import os, getpass; f'{os.getuid()}:{os.getgid()} {os.getcwd()}'":       "'1000:100 " + environment.WorkDir + "'",
 		"import IPython.display\nIPython.display.display('shown')\nprint('out')": "",
 	} {
 		execution, err := kernel.Execute(ctx, code)
