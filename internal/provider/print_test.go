@@ -39,6 +39,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"providerModel":    providerModel{Registries: logins},
 		"environmentModel": model,
 		"builtImage":       model.builtImage,
+		"baseImageModel":   baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
