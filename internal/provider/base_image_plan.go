@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -31,15 +30,13 @@ func (r *baseImageResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 		return
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(ctx, given, chosenBefore(ctx, req.Private, &resp.Diagnostics), &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(ctx, given, &resp.Diagnostics))...)
 		return
 	}
 	var state baseImageModel
 	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
 		return
 	}
-	before := chosen{From: state.From.ValueString(), KernelLock: state.KernelLock.ValueString()}
-	resp.Diagnostics.Append(before.keep(ctx, resp.Private)...)
 	origin := readOrigin(ctx, req.Private, &resp.Diagnostics)
 	staying := plan.inPlace(ctx, state, given, origin, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -48,7 +45,7 @@ func (r *baseImageResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 	if reasons := plan.replacedBy(state.builtImage, staying.CacheKey, given.attestations); len(reasons) > 0 {
 		resp.RequiresReplace = append(resp.RequiresReplace, reasons...)
 		origin.warnOfOther(state.builtImage, staying.CacheKey, &resp.Diagnostics)
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(ctx, given, before, &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(ctx, given, &resp.Diagnostics))...)
 		return
 	}
 	origin.warnOfForeign(state.builtImage, &resp.Diagnostics)
@@ -61,41 +58,14 @@ type givenBase struct {
 	attestations     types.Object
 }
 
-// chosenKey is the private-state key of the defaults that a base was created with.
-const chosenKey = "chosen"
-
-// chosen are the defaults that are data, which stay when something else makes a build. Terraform plans a replacement a
-// second time without the prior state, so they reach that plan through private state.
-type chosen struct{ From, KernelLock string }
-
-func (c chosen) keep(ctx context.Context, private interface {
-	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
-}) diag.Diagnostics {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return diag.Diagnostics{diag.NewErrorDiagnostic("Defaults of the base image cannot be kept", err.Error())}
-	}
-	return private.SetKey(ctx, chosenKey, text)
-}
-
-func chosenBefore(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) (before chosen) {
-	text, found := private.GetKey(ctx, chosenKey)
-	diagnostics.Append(found...)
-	if text != nil {
-		if err := json.Unmarshal(text, &before); err != nil {
-			diagnostics.AddError("Defaults of the base image cannot be read back", err.Error())
-		}
-	}
-	return before
-}
-
-// asNew is the plan of a base that is to be built: with this release's doctor, and with the defaults of its predecessor.
-func (m baseImageModel) asNew(ctx context.Context, given givenBase, before chosen, diagnostics *diag.Diagnostics) baseImageModel {
+// asNew is the plan of a base that is to be built, with the defaults of this release. Those of a predecessor are out of
+// reach: when it applies a replacement, Terraform plans the new object once more, with neither state nor private state.
+func (m baseImageModel) asNew(ctx context.Context, given givenBase, diagnostics *diag.Diagnostics) baseImageModel {
 	if m.From = given.from; m.From.IsNull() {
-		m.From = types.StringValue(firstText(before.From, base.DefaultFrom))
+		m.From = types.StringValue(base.DefaultFrom)
 	}
 	if m.KernelLock = given.kernelLock; m.KernelLock.IsNull() {
-		m.KernelLock = types.StringValue(firstText(before.KernelLock, base.KernelLock))
+		m.KernelLock = types.StringValue(base.KernelLock)
 	}
 	m.FromDigest = types.StringUnknown()
 	if from := parsedFrom(m.From); from.Digest != "" {
@@ -174,13 +144,4 @@ func digestOfLock(text types.String, diagnostics *diag.Diagnostics) types.String
 		return types.StringUnknown()
 	}
 	return types.StringValue(locked.Digest())
-}
-
-func firstText(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
