@@ -25,6 +25,8 @@ type Local struct {
 	Path string
 	// Version is the one that uv must be of; "" is UVVersion.
 	Version string
+	// Base is what the lock is for, if it is for one: its labels tell what the request leaves open.
+	Base *Base
 	// Getenv reads this machine's environment: the PATH, and where a user's cache is.
 	Getenv func(string) string
 	Logger *slog.Logger
@@ -35,6 +37,11 @@ func (l Local) Resolve(ctx context.Context, request Request) (result *Result, er
 	program, err := l.find()
 	if err != nil {
 		return nil, err
+	}
+	if l.Base != nil {
+		if request, err = l.Base.byLabels(ctx, request); err != nil {
+			return nil, err
+		}
 	}
 	folder, err := os.MkdirTemp("", "datalayer-lock-")
 	if err != nil {
@@ -71,7 +78,7 @@ func (l Local) Resolve(ctx context.Context, request Request) (result *Result, er
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Lock: locked, UV: version, Python: request.Python, Platform: request.Platform, Warnings: warnings(said.lines)}, nil
+	return &Result{Lock: locked, UV: version, Python: majorMinor(request.Python), Platform: request.Platform, Warnings: warnings(said.lines)}, nil
 }
 
 func (l Local) wanted() string {

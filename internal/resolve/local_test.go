@@ -206,6 +206,19 @@ func TestLocal_StrayConfigurationChangesNothing(t *testing.T) {
 func TestLocal_Failures(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
 	m.fails(t, at(index, "private-tool<1", "private-tool>1"), "Requirements cannot be resolved", "Because", "private-tool<1", "Python 3.13 on x86_64-manylinux_2_28")
+	// C36: nothing but wheels of other platforms and Pythons.
+	index.Add(t, "plat", "1.0", "cp313-cp313-macosx_11_0_arm64")
+	index.Add(t, "old", "1.0", "cp311-cp311-manylinux_2_17_x86_64")
+	index.Add(t, "new-glibc", "1.0", "cp313-cp313-manylinux_2_36_x86_64")
+	for _, name := range []string{"plat", "old", "new-glibc"} {
+		m.fails(t, at(index, name), "Package has no wheel for the target", name+"==1.0", "Python 3.13 on x86_64-manylinux_2_28", "only_binary")
+	}
+	newer := at(index, "new-glibc", "appnope ; sys_platform == 'darwin'")
+	newer.Platform = "x86_64-manylinux_2_36"
+	if got := m.resolve(t, newer).Lock.Canonical(); !strings.HasPrefix(got, "new-glibc==1.0 --hash=sha256:") || strings.Contains(got, "appnope") {
+		t.Errorf("got %s", got)
+	}
+	m.fails(t, at(index, "appnope ; sys_platform == 'darwin'"), "Resolution without a package")
 	m.fails(t, at(index, "no-such-thing"), "Requirements cannot be resolved", "no-such-thing was not found")
 
 	wrong := at(index, "private-tool")

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -21,6 +22,7 @@ type Request struct {
 	// Requirements and Constraints are requirements before they are locked, as Requirements gives them.
 	Requirements, Constraints []string
 	// Python is the target's version, "3.13" (which uv takes for 3.13.0) or "3.13.5"; Platform is one of Platforms.
+	// With a base either may be empty: the base tells it.
 	Python, Platform string
 	// Index is asked first, ExtraIndexes after it in this order: a package comes from the first that has it. Without an
 	// Index, DefaultIndex is asked. The login goes to the host of Index alone; its certificates are for all of them.
@@ -38,6 +40,11 @@ type Request struct {
 	Network buildkit.Network
 	// Secrets are masked in logs and errors beside those that the request holds itself.
 	Secrets []secret.Value
+}
+
+// Runner starts uv somewhere. Its errors are *problem.Problem; none shows a secret or a path of a machine.
+type Runner interface {
+	Resolve(ctx context.Context, request Request) (*Result, error)
 }
 
 // Result is what uv resolved.
@@ -157,13 +164,16 @@ func (r Request) certificates() []byte {
 	return r.Network.CABundle
 }
 
-func (r Request) masker() secret.Masker {
+// hidden are the values that nothing may show.
+func (r Request) hidden() []secret.Value {
 	values := append([]secret.Value{}, r.Secrets...)
 	if r.Index != nil {
 		values = append(values, r.Index.Password, r.Index.Basic())
 	}
-	return secret.NewMasker(append(values, r.Network.Passwords()...)...)
+	return append(values, r.Network.Passwords()...)
 }
+
+func (r Request) masker() secret.Masker { return secret.NewMasker(r.hidden()...) }
 
 // parse reads what uv wrote.
 func parse(text string) (*lock.Lock, error) {
