@@ -17,6 +17,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -90,6 +91,15 @@ func at(index *enginetest.Index, requirements ...string) resolve.Request {
 	address, _ := url.Parse(index.URL)
 	request.Index = &buildkit.PackageIndex{URL: address, CACertificates: []byte(index.CA.PEM), Username: index.Username, Password: secret.New(canary)}
 	return request
+}
+
+func parsedLock(t *testing.T, text string) *lock.Lock {
+	t.Helper()
+	parsed, err := lock.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
 }
 
 func (m machine) resolve(t *testing.T, request resolve.Request) *resolve.Result {
