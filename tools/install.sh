@@ -112,7 +112,7 @@ install_uv() { # DIR
   say "uv: installing the pinned wheel"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$1" -r "$tools/uv/requirements.txt"
+    --target "$1" -r "$tools/../internal/resolve/uv.txt"
 }
 
 build_root() { # NAME DIR
@@ -136,7 +136,7 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/uv/requirements.txt")" install_uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
       echo "$entry_dir/bin/uv"
       ;;
     runc)
