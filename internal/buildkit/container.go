@@ -24,6 +24,10 @@ type Process struct {
 	Platform string
 	Args     []string
 	Env      []string
+	// Init is the container's first process, beside which Args run; with none, Args are the first process themselves.
+	Init []string
+	// ReadOnly are directories of the image to which no process can write, not even root.
+	ReadOnly []string
 	// Cwd and User ("1000:100") are the process's own; the image's config is not applied.
 	Cwd, User string
 	// Network lets the process reach the daemon's network.
@@ -61,9 +65,11 @@ func (o *Output) run(ctx context.Context, daemon gateway.Client, root gateway.Re
 	if process.Network {
 		network = pb.NetMode_UNSET
 	}
-	container, err := daemon.NewContainer(ctx, gateway.NewContainerRequest{
-		Mounts: []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: root}}, NetMode: network,
-	})
+	mounts := []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: root}}
+	for _, directory := range process.ReadOnly {
+		mounts = append(mounts, gateway.Mount{Dest: directory, Selector: directory, MountType: pb.MountType_BIND, Ref: root, Readonly: true})
+	}
+	container, err := daemon.NewContainer(ctx, gateway.NewContainerRequest{Mounts: mounts, NetMode: network})
 	if err != nil {
 		return err
 	}
@@ -73,11 +79,18 @@ func (o *Output) run(ctx context.Context, daemon gateway.Client, root gateway.Re
 			err = errors.Join(err, released)
 		}
 	}()
+	start := func(args []string, stdout, stderr io.Writer) (gateway.ContainerProcess, error) {
+		return container.Start(ctx, gateway.StartRequest{
+			Args: args, Env: process.Env, Cwd: process.Cwd, User: process.User, Stdout: keepOpen{stdout}, Stderr: keepOpen{stderr},
+		})
+	}
+	if len(process.Init) > 0 {
+		if _, err := start(process.Init, io.Discard, io.Discard); err != nil {
+			return err
+		}
+	}
 	var stdout, stderr bytes.Buffer
-	started, err := container.Start(ctx, gateway.StartRequest{
-		Args: process.Args, Env: process.Env, Cwd: process.Cwd, User: process.User,
-		Stdout: keepOpen{&stdout}, Stderr: keepOpen{&stderr},
-	})
+	started, err := start(process.Args, &stdout, &stderr)
 	if err != nil {
 		return err
 	}
