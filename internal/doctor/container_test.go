@@ -1,7 +1,6 @@
 package doctor_test
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"strings"
@@ -110,9 +109,9 @@ func (s *sandboxes) process(command ...string) buildkit.Process {
 	}
 }
 
-func (s *sandboxes) run(ctx context.Context, t *testing.T, process buildkit.Process) *buildkit.Output {
+func (s *sandboxes) run(t *testing.T, process buildkit.Process) *buildkit.Output {
 	t.Helper()
-	output, err := s.daemon.Run(ctx, process, credential.NewResolver(nil))
+	output, err := s.daemon.Run(t.Context(), process, credential.NewResolver(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func (s *sandboxes) run(ctx context.Context, t *testing.T, process buildkit.Proc
 // report runs the doctor and holds its exit status and standard error against its report.
 func (s *sandboxes) report(t *testing.T, process buildkit.Process) *doctor.Report {
 	t.Helper()
-	output := s.run(t.Context(), t, process)
+	output := s.run(t, process)
 	report, err := doctor.Parse([]byte(output.Stdout))
 	if err != nil {
 		t.Fatalf("%v\nstatus %d: %s", err, output.ExitCode, output.Stderr)

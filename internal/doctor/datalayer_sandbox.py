@@ -331,6 +331,12 @@ def options():
     return parser.parse_args()
 
 
+def complain(text):
+    # Without a standard error, print would take standard output.
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
+
+
 def main():
     for stream in sys.stdout, sys.stderr:
         if stream is not None:
@@ -341,12 +347,12 @@ def main():
     try:
         print(json.dumps(found, sort_keys=True) if chosen.json else "\n".join(lines(found)), flush=True)
     except OSError as error:
-        print("{}: the report cannot be written: {}".format(NAME, error.strerror), file=sys.stderr, flush=True)
+        complain("{}: the report cannot be written: {}".format(NAME, error.strerror))
         # Leaving as usual would try to write it again.
         os._exit(1)
     for row in found["rows"]:
         if not row["ok"]:
-            print("{} doctor: {} failed: {}".format(NAME, row["id"], row["message"]), file=sys.stderr)
+            complain("{} doctor: {} failed: {}".format(NAME, row["id"], row["message"]))
             return 1
     return 0
 

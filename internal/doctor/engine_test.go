@@ -104,6 +104,51 @@ func TestDoctorFailsWhatIsBrokenAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestDoctorStandsWithoutItsWorkingDirectory(t *testing.T) {
+	s := newSandboxes(t)
+	output := s.run(t, s.process(slices.Concat([]string{"/bin/sh", "-euc", `d=$(mktemp -d); cd "$d"; rmdir "$d"; exec "$@"`, "sh"}, doctor.Command())...))
+	report, err := doctor.Parse([]byte(output.Stdout))
+	if err != nil {
+		t.Fatalf("%v: %s", err, output.Stderr)
+	}
+	if output.ExitCode != 0 || report.Identity.Cwd != "" {
+		t.Errorf("status %d, identity %+v, stderr %q", output.ExitCode, report.Identity, output.Stderr)
+	}
+}
+
+func TestNoPythonAtAllIsNoReport(t *testing.T) {
+	s := newSandboxes(t)
+	process := s.process()
+	process.Image = s.changed(t, `rm /usr/bin/python3*`)
+	output := s.run(t, process)
+	if output.ExitCode != 127 || output.Stdout != "" || output.Stderr != "datalayer-sandbox: no python3 on PATH, in /usr/local/bin or in /usr/bin\n" {
+		t.Errorf("got %+v", output)
+	}
+}
+
+// Root could write byte-code too, and there is none that an earlier run has written.
+const traces = `
+find / -name __pycache__ -prune -exec rm -rf {} +
+list() { find / -xdev -path /proc -prune -o -print | sort; }
+touch /tmp/before /tmp/after
+list >/tmp/before
+"$@" >/dev/null 2>&1 || test $? -eq 1
+list >/tmp/after
+diff /tmp/before /tmp/after
+sleep 0.5
+ls -d /proc/[0-9]* | wc -l
+`
+
+func TestDoctorLeavesNothingBehind(t *testing.T) {
+	s := newSandboxes(t)
+	process := s.process(slices.Concat([]string{"/bin/sh", "-euc", traces, "sh"}, doctor.Command())...)
+	process.User = "0:0"
+	// tini, its sleep, this shell, ls and wc.
+	if output := s.run(t, process); output.ExitCode != 0 || strings.TrimSpace(output.Stdout) != "5" {
+		t.Errorf("got %+v", output)
+	}
+}
+
 func unset(process *buildkit.Process, names ...string) {
 	process.Env = slices.DeleteFunc(process.Env, func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
