@@ -1,32 +1,38 @@
 package doctor_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/client/llb"
 	"github.com/moby/buildkit/exporter/containerimage/exptypes"
-	"github.com/moby/buildkit/session"
-	"github.com/moby/buildkit/session/secrets/secretsprovider"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // sandboxes starts containers and makes the images that they start from.
 type sandboxes struct {
 	*enginetest.Env
+
 	daemon *buildkit.Daemon
 	client *client.Client
-	// base is an image that keeps the contract.
+	// base is an image that keeps the contract, env what its config gives to a process.
 	base reference.Reference
+	env  []string
 }
 
 func newSandboxes(t *testing.T) *sandboxes {
@@ -41,45 +47,53 @@ func newSandboxes(t *testing.T) *sandboxes {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.client.Close() })
-	s.base = s.push(t, s.conforming(t))
+	s.base = s.conforming(t)
 	return s
 }
 
-// conforming lays on the engine's base what it lacks of the contract.
-func (s *sandboxes) conforming(t *testing.T) llb.State {
+// conforming builds a base as datalayer_base_image does.
+func (s *sandboxes) conforming(t *testing.T) reference.Reference {
 	t.Helper()
-	script := "exec pip install --break-system-packages --root-user-action=ignore --no-cache-dir ipykernel jupyter_client"
-	options := []llb.RunOption{}
-	if s.CABundle != "" {
-		script += " --cert=/run/secrets/ca"
-		options = append(options, llb.AddSecret("/run/secrets/ca", llb.SecretID("ca")))
+	logger := slog.New(slog.DiscardHandler)
+	publisher := &buildkit.Publisher{
+		Registry: image.New(image.Options{Credentials: credential.NewResolver(nil), UserAgent: "test"}), Logger: logger, Now: time.Now,
+		Connect: func(context.Context) (*buildkit.Daemon, error) { return s.daemon, nil },
 	}
-	options = append(options, llb.Args([]string{"/bin/sh", "-c", script}))
-	return llb.Image(s.BaseReference, llb.LinuxAmd64).Run(options...).
-		File(llb.Mkdir(environment.ReservedPath+"/bin", 0o755, llb.WithParents(true)).Mkfile(doctor.Path, doctor.Mode, doctor.Program()))
+	kernel, err := lock.Parse(base.KernelLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := reference.ParsePinned(s.PlainDebianReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := buildkit.Request{
+		Base: from, BaseImage: &base.Spec{Python: base.PythonApt, Doctor: doctor.Program()}, Lock: kernel, Platforms: []string{environment.DefaultPlatform},
+		Repository: reference.Repository{Host: s.RegistryHost, Path: "doctor/base"}, Credentials: credential.NewResolver(nil),
+	}
+	if s.CABundle != "" {
+		if request.Network.CABundle, err = os.ReadFile(s.CABundle); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published, err := publisher.Publish(t.Context(), request, "v1-0badcafe", func(buildkit.Published) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.env = published.Image.Configs[environment.DefaultPlatform].Env
+	return published.Reference(request.Repository)
 }
 
 // changed is the base after a shell script that root ran in it.
 func (s *sandboxes) changed(t *testing.T, script string) reference.Reference {
 	t.Helper()
-	return s.push(t, llb.Image(s.base.String(), llb.LinuxAmd64).Run(llb.Args([]string{"/bin/sh", "-euc", script})).Root())
-}
-
-func (s *sandboxes) push(t *testing.T, state llb.State) reference.Reference {
-	t.Helper()
+	state := llb.Image(s.base.String(), llb.LinuxAmd64).Run(llb.Args([]string{"/bin/sh", "-euc", script})).Root()
 	definition, err := state.Marshal(t.Context(), llb.LinuxAmd64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := map[string][]byte{}
-	if s.CABundle != "" {
-		if secrets["ca"], err = os.ReadFile(s.CABundle); err != nil {
-			t.Fatal(err)
-		}
-	}
 	name := s.RegistryHost + "/doctor"
 	response, err := s.client.Solve(t.Context(), definition, client.SolveOpt{
-		Session: []session.Attachable{secretsprovider.FromMap(secrets)},
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): name, string(exptypes.OptKeyPush): "true", string(exptypes.OptKeyPushByDigest): "true",
 		}}},
@@ -101,11 +115,7 @@ func (s *sandboxes) process(command ...string) buildkit.Process {
 	}
 	return buildkit.Process{
 		Image: s.base, Platform: environment.DefaultPlatform, Init: []string{"/usr/bin/tini", "--", "/usr/bin/sleep", "infinity"}, Args: command,
-		Env: []string{
-			"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + environment.Home,
-			"LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC",
-		},
-		Cwd: environment.WorkDir, User: "1000:100",
+		Env: slices.Clone(s.env), Cwd: environment.WorkDir, User: "1000:100",
 	}
 }
 

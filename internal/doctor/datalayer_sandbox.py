@@ -21,6 +21,7 @@ import json
 import os
 import platform
 import pwd
+import re
 import shlex
 import shutil
 import stat
@@ -132,16 +133,11 @@ def kernel_version(name):
     return None
 
 
-def zone_name(path):
-    """A zone that is given as a file, as TZ and /etc/localtime may give it, by its name."""
-    return path.lstrip(":").rpartition("zoneinfo/")[2]
-
-
 def timezone():
     zone = variable("TZ") or (attempt(read, "/etc/timezone") or "").strip()
     if not zone:
-        link = attempt(os.readlink, "/etc/localtime") or ""
-        zone = zone_name(link) if "zoneinfo/" in link else time.tzname[0]
+        found = (attempt(os.readlink, "/etc/localtime") or "").rpartition("zoneinfo/")
+        zone = found[2] if found[1] else time.tzname[0]
     return zone
 
 
@@ -258,6 +254,8 @@ def judge(seen):
     families = [release.get("ID", "")] + release.get("ID_LIKE", "").split()
     missing = [package for package, version in seen["kernel"].items() if version is None]
     locale = (seen["locale"] or "").lower().replace("-", "").replace("_", "")
+    # TZ may have a colon before the name of a zone.
+    zone = re.sub("^:", "", seen["timezone"] or "")
     user = "has no name" if seen["user"] is None else "is " + seen["user"]
     if seen["home"] == HOME:
         home = HOME + " is no directory"
@@ -284,7 +282,7 @@ def judge(seen):
         ("reserved_path", seen["reserved_path"] == "read-only", RESERVED_PATH + " present and read-only", seen["reserved_path"],
          "{} is {}".format(RESERVED_PATH, seen["reserved_path"])),
         ("locale", locale == "c.utf8", LOCALE, seen["locale"], "LC_ALL or else LANG is {}, not {}".format(or_unset(seen["locale"]), LOCALE)),
-        ("timezone", zone_name(seen["timezone"] or "") in UTC, TIMEZONE, seen["timezone"],
+        ("timezone", zone in UTC, TIMEZONE, seen["timezone"],
          "the time zone is {}, not {}".format(seen["timezone"] or "unknown", TIMEZONE)),
         ("ca_certificates", seen["ca_bundle"] is not None, "a CA bundle", seen["ca_bundle"], "there is no file of CA certificates"),
         ("init", seen["orphan_zombies"] == 0, "PID 1 reaps orphans", {"pid1": seen["pid1"], "orphanZombies": seen["orphan_zombies"]}, init),

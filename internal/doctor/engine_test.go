@@ -18,8 +18,19 @@ func failedIn(report *doctor.Report) []string {
 	return failed
 }
 
-func TestDoctorPassesABaseThatKeepsTheContract(t *testing.T) {
+// All on one base, whose build takes longer than they do.
+func TestDoctorInContainers(t *testing.T) {
 	s := newSandboxes(t)
+	t.Run("passes a base that keeps the contract", s.passes)
+	t.Run("leaves nothing behind", s.leavesNothing)
+	t.Run("stands without its working directory", s.standsAnywhere)
+	t.Run("says that there is no Python", s.saysNoPython)
+	for _, broken := range brokenBy {
+		t.Run("fails "+broken.name, func(t *testing.T) { s.fails(t, broken) })
+	}
+}
+
+func (s *sandboxes) passes(t *testing.T) {
 	report := s.report(t, s.process())
 	if failed := failedIn(report); len(failed) > 0 {
 		t.Errorf("failed: %q", failed)
@@ -37,13 +48,16 @@ func TestDoctorPassesABaseThatKeepsTheContract(t *testing.T) {
 	}
 }
 
-// brokenBy are ways to break the contract for real, and the rows that each fails.
-var brokenBy = []struct {
+// broken is a way to break the contract for real: by what root did to the image, by how the doctor is started, or by both.
+type broken struct {
 	name   string
 	script string
 	start  func(*buildkit.Process)
-	want   []string
-}{
+	// want are the rows that fail: no others do.
+	want []string
+}
+
+var brokenBy = []broken{
 	{"the machine calls itself by another name", "", func(p *buildkit.Process) { p.Args = slices.Concat([]string{"setarch", "i686"}, p.Args) },
 		[]string{"architecture: this is linux/i686"}},
 	{"another distribution", `rm /etc/os-release; printf 'ID=alpine\nPRETTY_NAME="Alpine Linux"\n' >/etc/os-release`, nil,
@@ -85,27 +99,21 @@ var brokenBy = []struct {
 	{"the doctor as the first process", "", func(p *buildkit.Process) { p.Init = nil }, []string{"init: PID 1 leaves orphans as zombies"}},
 }
 
-func TestDoctorFailsWhatIsBrokenAndNothingElse(t *testing.T) {
-	s := newSandboxes(t)
-	for _, broken := range brokenBy {
-		t.Run(broken.name, func(t *testing.T) {
-			process := s.process()
-			if broken.script != "" {
-				process.Image = s.changed(t, broken.script)
-			}
-			if broken.start != nil {
-				broken.start(&process)
-			}
-			report := s.report(t, process)
-			if failed := failedIn(report); !slices.Equal(failed, broken.want) {
-				t.Errorf("failed %q, want %q", failed, broken.want)
-			}
-		})
+func (s *sandboxes) fails(t *testing.T, broken broken) {
+	process := s.process()
+	if broken.script != "" {
+		process.Image = s.changed(t, broken.script)
+	}
+	if broken.start != nil {
+		broken.start(&process)
+	}
+	report := s.report(t, process)
+	if failed := failedIn(report); !slices.Equal(failed, broken.want) {
+		t.Errorf("failed %q, want %q", failed, broken.want)
 	}
 }
 
-func TestDoctorStandsWithoutItsWorkingDirectory(t *testing.T) {
-	s := newSandboxes(t)
+func (s *sandboxes) standsAnywhere(t *testing.T) {
 	output := s.run(t, s.process(slices.Concat([]string{"/bin/sh", "-euc", `d=$(mktemp -d); cd "$d"; rmdir "$d"; exec "$@"`, "sh"}, doctor.Command())...))
 	report, err := doctor.Parse([]byte(output.Stdout))
 	if err != nil {
@@ -116,8 +124,7 @@ func TestDoctorStandsWithoutItsWorkingDirectory(t *testing.T) {
 	}
 }
 
-func TestNoPythonAtAllIsNoReport(t *testing.T) {
-	s := newSandboxes(t)
+func (s *sandboxes) saysNoPython(t *testing.T) {
 	process := s.process()
 	process.Image = s.changed(t, `rm /usr/bin/python3*`)
 	output := s.run(t, process)
@@ -139,8 +146,7 @@ sleep 0.5
 ls -d /proc/[0-9]* | wc -l
 `
 
-func TestDoctorLeavesNothingBehind(t *testing.T) {
-	s := newSandboxes(t)
+func (s *sandboxes) leavesNothing(t *testing.T) {
 	process := s.process(slices.Concat([]string{"/bin/sh", "-euc", traces, "sh"}, doctor.Command())...)
 	process.User = "0:0"
 	// tini, its sleep, this shell, ls and wc.

@@ -28,7 +28,7 @@ found = [getattr(module, name) for name, *_ in asked]
 json.dump([value(*call[1:]) if callable(value) else value for value, call in zip(found, asked)], sys.stdout)
 `
 
-func answers[T any](t *testing.T, calls ...[]any) []T {
+func answers[T any](t testing.TB, calls ...[]any) []T {
 	t.Helper()
 	asked, err := json.Marshal(calls)
 	if err != nil {
