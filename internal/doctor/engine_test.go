@@ -24,6 +24,7 @@ func TestDoctorInContainers(t *testing.T) {
 	t.Run("passes a base that keeps the contract", s.passes)
 	t.Run("leaves nothing behind", s.leavesNothing)
 	t.Run("stands without its working directory", s.standsAnywhere)
+	t.Run("finds packages where a kernel does", s.findsPackages)
 	t.Run("says that there is no Python", s.saysNoPython)
 	for _, broken := range brokenBy {
 		t.Run("fails "+broken.name, func(t *testing.T) { s.fails(t, broken) })
@@ -121,6 +122,25 @@ func (s *sandboxes) standsAnywhere(t *testing.T) {
 	}
 	if output.ExitCode != 0 || report.Identity.Cwd != "" {
 		t.Errorf("status %d, identity %+v, stderr %q", output.ExitCode, report.Identity, output.Stderr)
+	}
+}
+
+// A kernel's Python looks in PYTHONPATH and in the user's site-packages, which the doctor's own does not.
+func (s *sandboxes) findsPackages(t *testing.T) {
+	process := s.process()
+	process.Image = s.changed(t, `
+		from=$(python3 -c 'import os, ipykernel; print(os.path.dirname(os.path.dirname(ipykernel.__file__)))')
+		user=/home/datalayer/.local/lib/python3.13/site-packages
+		mkdir -p /srv/lib "$user"
+		mv "$from"/ipykernel-* /srv/lib
+		mv "$from"/jupyter_client-* "$user"`)
+	missing := []string{"kernel: not installed: ipykernel"}
+	if failed := failedIn(s.report(t, process)); !slices.Equal(failed, missing) {
+		t.Errorf("failed %q, want %q", failed, missing)
+	}
+	set(&process, "PYTHONPATH", "/srv/lib")
+	if report := s.report(t, process); !report.OK || report.Kernel["ipykernel"] == "" || report.Kernel["jupyter_client"] == "" {
+		t.Errorf("failed %q, kernel %q", failedIn(report), report.Kernel)
 	}
 }
 
