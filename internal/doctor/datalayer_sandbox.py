@@ -126,7 +126,7 @@ def kernel_version(name):
     # A kernel's interpreter also looks where -I does not.
     paths = [path for path in (variable("PYTHONPATH") or "").split(os.pathsep) if path] + sys.path
     user_site = attempt(site.getusersitepackages)
-    if user_site:
+    if user_site and sys.prefix == sys.base_prefix:
         paths.append(user_site)
     for distribution in metadata.distributions(name=name, path=paths):
         return distribution.version
@@ -262,7 +262,7 @@ def judge(seen):
     else:
         home = "HOME is {}, not {}".format(or_unset(seen["home"]), HOME)
     if seen["orphan_zombies"] is None:
-        init = "/proc does not show whether PID 1 reaps orphans"
+        init = "whether PID 1 reaps orphans cannot be observed"
     else:
         init = "PID 1 leaves orphans as zombies"
     return [
