@@ -26,6 +26,10 @@ type Process struct {
 	Platform string
 	Args     []string
 	Env      []string
+	// Init is the container's first process, beside which Args run; with none, Args are the first process themselves.
+	Init []string
+	// ReadOnly are directories of the image to which no process can write, not even root.
+	ReadOnly []string
 	// Cwd and User ("1000:100") are the process's own; the image's config is not applied.
 	Cwd, User string
 	// Network lets the process reach the daemon's network.
@@ -126,10 +130,12 @@ func (c *Container) live(ctx context.Context, daemon gateway.Client, root gatewa
 	if c.process.Network {
 		network = pb.NetMode_UNSET
 	}
+	mounts := []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: root}}
+	for _, directory := range c.process.ReadOnly {
+		mounts = append(mounts, gateway.Mount{Dest: directory, Selector: directory, MountType: pb.MountType_BIND, Ref: root, Readonly: true})
+	}
 	c.ctx = ctx
-	c.container, err = daemon.NewContainer(ctx, gateway.NewContainerRequest{
-		Mounts: []gateway.Mount{{Dest: "/", MountType: pb.MountType_BIND, Ref: root}}, NetMode: network,
-	})
+	c.container, err = daemon.NewContainer(ctx, gateway.NewContainerRequest{Mounts: mounts, NetMode: network})
 	if err != nil {
 		return err
 	}
@@ -142,10 +148,17 @@ func (c *Container) live(ctx context.Context, daemon gateway.Client, root gatewa
 			err = errors.Join(err, removed)
 		}
 	}()
-	started, err := c.container.Start(ctx, gateway.StartRequest{
-		Args: c.process.Args, Env: c.process.Env, Cwd: c.process.Cwd, User: c.process.User,
-		Stdout: keepOpen{stdout}, Stderr: keepOpen{stderr},
-	})
+	start := func(args []string, stdout, stderr io.Writer) (gateway.ContainerProcess, error) {
+		return c.container.Start(ctx, gateway.StartRequest{
+			Args: args, Env: c.process.Env, Cwd: c.process.Cwd, User: c.process.User, Stdout: keepOpen{stdout}, Stderr: keepOpen{stderr},
+		})
+	}
+	if len(c.process.Init) > 0 {
+		if _, err := start(c.process.Init, io.Discard, io.Discard); err != nil {
+			return err
+		}
+	}
+	started, err := start(c.process.Args, stdout, stderr)
 	if err != nil {
 		return err
 	}
