@@ -94,7 +94,7 @@ func (b *bench) ours(daemon *buildkit.Daemon) (func(context.Context) error, erro
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (b *bench) ours(daemon *buildkit.Daemon) (func(context.Context) error, erro
 
 func (b *bench) theirs(buildctl, address string) (func(context.Context) error, error) {
 	folder := filepath.Join(b.dir, "context")
-	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
 	if err != nil {
 		return nil, err
 	}
