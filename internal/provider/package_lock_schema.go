@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,11 +109,22 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 }
 
 func lockRunner() validator.String {
-	return textRule("Invalid runner", "^("+runnerLocal+"|"+runnerBuildkit+")$", fmt.Sprintf("%q or %q", runnerBuildkit, runnerLocal))
+	return stringRule{"where uv runs", func(value string) error {
+		if value == runnerBuildkit || value == runnerLocal {
+			return nil
+		}
+		return &problem.Problem{Title: "Invalid runner", Object: fmt.Sprintf("%q", value), Advice: fmt.Sprintf("Write %q or %q.", runnerBuildkit, runnerLocal)}
+	}}
 }
 
 func uvVersion() validator.String {
-	return textRule("Invalid uv_version", `^\d+\.\d+\.\d+$`, fmt.Sprintf("a version such as %q", resolve.UVVersion))
+	return stringRule{"a version of uv", func(value string) error {
+		numbers := strings.Split(value, ".")
+		if len(numbers) == 3 && !slices.ContainsFunc(numbers, func(number string) bool { _, err := strconv.ParseUint(number, 10, 32); return err != nil }) {
+			return nil
+		}
+		return &problem.Problem{Title: "Invalid uv_version", Object: fmt.Sprintf("%q", value), Advice: fmt.Sprintf("Write a version such as %q.", resolve.UVVersion)}
+	}}
 }
 
 func pythonPlatform() validator.String {
