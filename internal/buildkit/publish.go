@@ -68,6 +68,9 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	if err := checkPlatforms(request, base); err != nil {
 		return nil, err
 	}
+	if err := checkLabels(request, base); err != nil {
+		return nil, err
+	}
 	at.enter("checking the push permission", request.Repository.String())
 	if err := p.Registry.MountOrProbe(ctx, request.Repository, request.Base.Repository, baseLayers(request, base)); err != nil {
 		return nil, err

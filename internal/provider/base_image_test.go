@@ -26,6 +26,14 @@ func knownBase(attribute string, value knownvalue.Check) statecheck.StateCheck {
 	return statecheck.ExpectKnownValue(baseAddress, tfjsonpath.New(attribute), value)
 }
 
+// rememberBase keeps an attribute of the base for a later step.
+func rememberBase(attribute string, into *string) statecheck.StateCheck {
+	return knownBase(attribute, knownvalue.StringFunc(func(value string) error {
+		*into = value
+		return nil
+	}))
+}
+
 // withoutStatements gives what builds faster, and a digest that is equal for equal content.
 const withoutStatements = "  attestations = { sbom = false, provenance = \"none\" }\n"
 
@@ -206,7 +214,7 @@ func TestBaseImage_ImportGivesItsContentBack(t *testing.T) {
 	var imported string
 	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{
 		Config:            s.baseConfig(from, "  deletion_policy = \"retain\""),
-		ConfigStateChecks: []statecheck.StateCheck{statecheck.ExpectKnownValue(baseAddress, tfjsonpath.New("reference"), knownvalue.StringFunc(func(value string) error { imported = value; return nil }))},
+		ConfigStateChecks: []statecheck.StateCheck{rememberBase("reference", &imported)},
 	})
 	s.run(t,
 		resource.TestStep{
