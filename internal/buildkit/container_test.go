@@ -1,6 +1,7 @@
 package buildkit_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -130,6 +131,46 @@ func TestContainer_IsReachedThroughTheDaemon(t *testing.T) {
 	cancel()
 	if _, err := container.Dial(gone, "tcp", "127.0.0.1:8000"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled dial gave %v", err)
+	}
+}
+
+// What nobody reads waits where it is: the daemon's one stream for all processes of the container must not.
+func TestContainer_UnreadConnectionHoldsUpNone(t *testing.T) {
+	container, client := startServer(t, t.Context(), server)
+	get(t, client)
+	body := bytes.Repeat([]byte("x"), 8<<20)
+	conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	// A command that does not read its input is another way to stop the stream.
+	stuck, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		_, err := container.Exec(stuck, buildkit.Command{Args: []string{"sleep", "1000"}, Stdin: bytes.NewReader(body)})
+		ended <- err
+	}()
+	for range 20 {
+		if output, err := container.Exec(t.Context(), buildkit.Command{Args: []string{"echo", "here"}}); err != nil || output.Stdout != "here\n" {
+			t.Fatalf("%+v, %v", output, err)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the command that does not read gave %v", err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if back, err := io.ReadAll(response.Body); err != nil || !bytes.Equal(back, body) {
+		t.Errorf("%d bytes of %d came back: %v", len(back), len(body), err)
 	}
 }
 
