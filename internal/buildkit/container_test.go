@@ -38,7 +38,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
 `
 
 // startServer starts it without network in a container of the base.
-func startServer(t *testing.T, ctx context.Context, script string) (*buildkit.Container, *http.Client) {
+func startServer(ctx context.Context, t *testing.T, script string) (*buildkit.Container, *http.Client) {
 	t.Helper()
 	b := newBench(t)
 	base, err := reference.ParsePinned(b.BaseReference)
@@ -87,7 +87,7 @@ func get(t *testing.T, client *http.Client) string {
 }
 
 func TestContainer_IsReachedThroughTheDaemon(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	get(t, client)
 	if log := container.Log(); log != "listening\n" {
 		t.Errorf("log %q", log)
@@ -136,14 +136,14 @@ func TestContainer_IsReachedThroughTheDaemon(t *testing.T) {
 
 // What nobody reads waits where it is: the daemon's one stream for all processes of the container must not.
 func TestContainer_UnreadConnectionHoldsUpNone(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	get(t, client)
 	body := bytes.Repeat([]byte("x"), 8<<20)
 	conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestContainer_UnreadConnectionHoldsUpNone(t *testing.T) {
 }
 
 func TestContainer_ConnectionHasDeadlinesAndAnEnd(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	get(t, client)
 	conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
 	if err != nil {
@@ -204,7 +204,7 @@ func TestContainer_ConnectionHasDeadlinesAndAnEnd(t *testing.T) {
 }
 
 func TestContainer_Exec(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	tests := map[string]struct {
 		command buildkit.Command
 		want    buildkit.Output
@@ -260,7 +260,7 @@ func sum(text string) string {
 
 func TestContainer_Ends(t *testing.T) {
 	t.Run("with its first process", func(t *testing.T) {
-		container, _ := startServer(t, t.Context(), `print("last words"); raise SystemExit(7)`)
+		container, _ := startServer(t.Context(), t, `print("last words"); raise SystemExit(7)`)
 		select {
 		case <-container.Ended():
 		case <-time.After(time.Minute):
@@ -278,7 +278,7 @@ func TestContainer_Ends(t *testing.T) {
 	})
 	t.Run("with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		container, client := startServer(t, ctx, server)
+		container, client := startServer(ctx, t, server)
 		get(t, client)
 		if err := container.Failure(); err != nil {
 			t.Errorf("while it runs: %v", err)
@@ -291,7 +291,7 @@ func TestContainer_Ends(t *testing.T) {
 		}
 	})
 	t.Run("when it is closed", func(t *testing.T) {
-		container, client := startServer(t, t.Context(), server)
+		container, client := startServer(t.Context(), t, server)
 		get(t, client)
 		conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
 		if err != nil {

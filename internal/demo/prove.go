@@ -111,8 +111,11 @@ func (p *proof) useKernel(ctx context.Context, server *jupyter.Server, start tim
 		return err
 	}
 	p.SecondsToFirstResult = since(start)
+	if sum.Error != nil {
+		return fmt.Errorf("a kernel answered 1+1: %w", sum.Error)
+	}
 	if sum.Text() != "2" {
-		return fmt.Errorf("a kernel answered 1+1 with %q, %v", sum.Text(), sum.Error)
+		return fmt.Errorf("a kernel answered 1+1 with %q", sum.Text())
 	}
 	imported, err := kernel.Execute(ctx, imports)
 	if err != nil {
