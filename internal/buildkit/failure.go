@@ -188,9 +188,13 @@ func describeMismatch(lines []string) string {
 }
 
 func (f buildFailure) pushProblem(err error) error {
-	err = f.withRefusal(err, f.request.Repository.Host)
 	text := err.Error()
-	p := f.problem("Image was built but not pushed", err, "The build is in the daemon's cache; apply again once the registry takes it.")
+	refusal := f.refusals[f.request.Repository.Host]
+	if refusal != nil {
+		// The registry's own answer is then to a token that is none.
+		text = refusal.Error()
+	}
+	p := f.problem("Image was built but not pushed", f.withRefusal(err, f.request.Repository.Host), "The build is in the daemon's cache; apply again once the registry takes it.")
 	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
 	status := statusWord.FindString(text)
 	if code := refusedCode.FindStringSubmatch(text); code != nil && status == "" {

@@ -128,6 +128,21 @@ func TestLoginIsAskedForAgainDuringABuild(t *testing.T) {
 	}
 }
 
+func TestTokenServiceThatFailsInPassingEndsNoBuild(t *testing.T) {
+	tokens := enginetest.NewTokenService("writer", "cnry-first-password")
+	var failures atomic.Int64
+	b, request, _ := withLogins(t, enginetest.Fault(func(r *http.Request) *enginetest.FaultResponse {
+		if r.URL.Path != "/token" || failures.Add(-1) < 0 {
+			return nil
+		}
+		return &enginetest.FaultResponse{Status: http.StatusServiceUnavailable, Body: "come back"}
+	}), tokens.Middleware)
+	b.once(&request, func() { failures.Store(2) })
+	if _, err := b.publish(t.Context(), request); err != nil || failures.Load() >= 0 {
+		t.Errorf("%d failures were not met, %v", failures.Load(), err)
+	}
+}
+
 func TestTokenThatExpiresBetweenTheLastBlobAndTheManifest(t *testing.T) {
 	for name, renewed := range map[string]bool{"renewed": true, "refused": false} {
 		t.Run(name, func(t *testing.T) {

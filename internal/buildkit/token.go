@@ -14,6 +14,7 @@ import (
 	registryauth "github.com/containerd/containerd/v2/core/remotes/docker/auth"
 	remoteserrors "github.com/containerd/containerd/v2/core/remotes/errors"
 	"github.com/moby/buildkit/session/auth"
+	"github.com/moby/buildkit/util/resolver/retryhandler"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 )
@@ -23,7 +24,7 @@ const (
 	refusedFor = 3
 	// tokenLife is what a token is good for whose service does not say, by the token specification, in seconds.
 	tokenLife = 60
-	// tokenWithin bounds one request to a token service.
+	// tokenWithin bounds the requests for one token, which are repeated while the reason may pass.
 	tokenWithin = time.Minute
 	// tokenClient is the name by which token services that speak OAuth know us.
 	tokenClient = "terraform-provider-datalayer"
@@ -41,7 +42,9 @@ func fetchToken(ctx context.Context, request *auth.FetchTokenRequest, login imag
 		options.Username, options.Secret = "", login.RefreshToken.Reveal()
 		return byPost(ctx, agent, options)
 	}
-	got, err := registryauth.FetchToken(ctx, http.DefaultClient, agent, options)
+	got, err := retryhandler.WithRetry(ctx, nil, func(ctx context.Context) (*registryauth.FetchTokenResponse, error) {
+		return registryauth.FetchToken(ctx, http.DefaultClient, agent, options)
+	})
 	var refused remoteserrors.ErrUnexpectedStatus
 	switch {
 	case err == nil:
@@ -53,7 +56,9 @@ func fetchToken(ctx context.Context, request *auth.FetchTokenRequest, login imag
 }
 
 func byPost(ctx context.Context, agent http.Header, options registryauth.TokenOptions) (*auth.FetchTokenResponse, error) {
-	got, err := registryauth.FetchTokenWithOAuth(ctx, http.DefaultClient, agent, tokenClient, options)
+	got, err := retryhandler.WithRetry(ctx, nil, func(ctx context.Context) (*registryauth.OAuthTokenResponse, error) {
+		return registryauth.FetchTokenWithOAuth(ctx, http.DefaultClient, agent, tokenClient, options)
+	})
 	if err != nil {
 		return nil, tokenRefused(err)
 	}
