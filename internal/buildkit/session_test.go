@@ -32,8 +32,8 @@ func (l *logins) Credential(_ context.Context, host string) (image.Credential, e
 	return *l.Load(), nil
 }
 
-func (l *logins) set(user, password string) {
-	l.Store(&image.Credential{Username: user, Password: secret.New(password), Source: "a test"})
+func (l *logins) set(password string) {
+	l.Store(&image.Credential{Username: "writer", Password: secret.New(password), Source: "a test"})
 }
 
 // withLogins puts a base into a registry that asks for a login, so that the daemon logs in before the build and after it.
@@ -41,7 +41,7 @@ func withLogins(t *testing.T, middleware ...func(http.Handler) http.Handler) (*b
 	t.Helper()
 	b := newBench(t, middleware...)
 	given := &logins{}
-	given.set("writer", "cnry-first-password")
+	given.set("cnry-first-password")
 	b.images = image.New(image.Options{Credentials: given})
 	b.publisher.Registry = b.images
 	request := b.request(t, "")
@@ -91,7 +91,7 @@ func TestLoginIsAskedForAgainDuringABuild(t *testing.T) {
 				if strings.Contains(name, "refresh") {
 					given.Store(&image.Credential{RefreshToken: secret.New(password), Source: "a test"})
 				} else {
-					given.set("writer", password)
+					given.set(password)
 				}
 			}
 			login("cnry-first-password")
@@ -154,7 +154,7 @@ func TestTokenThatExpiresBetweenTheLastBlobAndTheManifest(t *testing.T) {
 					tokens.Login("writer", "cnry-second-password")
 					tokens.Expire()
 					if renewed {
-						given.set("writer", "cnry-second-password")
+						given.set("cnry-second-password")
 					}
 				}
 				return nil
@@ -187,7 +187,7 @@ func TestTokenThatExpiresBetweenTheLastBlobAndTheManifest(t *testing.T) {
 			if left := b.ours(t); len(left) > 0 {
 				t.Errorf("left in the registry: %v", left)
 			}
-			given.set("writer", "cnry-second-password")
+			given.set("cnry-second-password")
 			if _, err := b.publish(t.Context(), request); err != nil || ran != 1 {
 				t.Errorf("the retry ran the step %d times, %v", ran-1, err)
 			}
