@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/moby/buildkit/util/grpcerrors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -34,27 +34,27 @@ type buildFailure struct {
 }
 
 var (
-	pushFailed = regexp.MustCompile(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
-	pullFailed = regexp.MustCompile(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
-	statusWord = regexp.MustCompile(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
+	pushFailed = lazyregexp.New(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
+	pullFailed = lazyregexp.New(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
+	statusWord = lazyregexp.New(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
 	// The daemon leaves out the status of an answer that is OCI's JSON, and shows its code.
-	refusedCode  = regexp.MustCompile(`failed to push \S+: (unauthorized|denied)\b`)
-	brokenWire   = regexp.MustCompile(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
-	diskFull     = regexp.MustCompile(`no space left on device|disk quota exceeded`)
-	hashMismatch = regexp.MustCompile(`DO NOT MATCH THE HASHES`)
-	mismatched   = regexp.MustCompile(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
-	expectedHash = regexp.MustCompile(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
-	gotHash      = regexp.MustCompile(`Got\s+([0-9a-f]{32,})`)
-	indexSilent  = regexp.MustCompile(`(?m)^datalayer: index did not answer: (.*)$`)
-	indexRefused = regexp.MustCompile(`(?m)^datalayer: index answered (401|403) .*$`)
-	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
-	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = regexp.MustCompile(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
-	collecting   = regexp.MustCompile(`Collecting (\S+==\S+|\S+ @ \S+)`)
-	processEnded = regexp.MustCompile(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
-	aptMissing   = regexp.MustCompile(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
-	newProblem   = regexp.MustCompile(`^datalayer: new problem: (.*)$`)
-	notFoundExec = regexp.MustCompile(`executable file not found|exit code: 127`)
+	refusedCode  = lazyregexp.New(`failed to push \S+: (unauthorized|denied)\b`)
+	brokenWire   = lazyregexp.New(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
+	diskFull     = lazyregexp.New(`no space left on device|disk quota exceeded`)
+	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
+	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
+	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
+	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
+	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
+	indexRefused = lazyregexp.New(`(?m)^datalayer: index answered (401|403) .*$`)
+	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
+	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
+	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
+	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
+	processEnded = lazyregexp.New(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
+	aptMissing   = lazyregexp.New(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
+	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
+	notFoundExec = lazyregexp.New(`executable file not found|exit code: 127`)
 )
 
 // explain turns the error of a solve into one that a person can act on.
