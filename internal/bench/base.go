@@ -7,17 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
-	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
-	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
-	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
-	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // baseDockerfile is what a user would write for the same base: the same packages, user, kernel stack, doctor and config.
@@ -78,48 +73,22 @@ func (b *bench) bases(ctx context.Context) (err error) {
 	if err := firstOf(ours(ctx), prune(), theirs(ctx)); err != nil {
 		return err
 	}
-	first, second, err := ratio(prune, func() error { return ours(ctx) }, func() error { return theirs(ctx) })
+	taken, err := inTurn(rounds, prune, func() error { return ours(ctx) }, func() error { return theirs(ctx) })
 	if err != nil {
 		return err
 	}
-	b.keep("base_vs_buildctl", first, second)
+	b.keep("base_vs_buildctl", taken[0], taken[1])
 	return nil
 }
 
 func (b *bench) ourBase(daemon *buildkit.Daemon) (func(context.Context) error, error) {
-	from, err := reference.ParsePinned(b.env.OfficialPythonReference)
-	if err != nil {
-		return nil, err
-	}
-	generator, err := reference.ParsePinned(b.env.GeneratorReference)
-	if err != nil {
-		return nil, err
-	}
 	locked, err := lock.Parse(base.KernelLock)
 	if err != nil {
 		return nil, err
 	}
-	request := buildkit.Request{
-		Base: from, BaseImage: &base.Spec{Python: base.PythonImage, Doctor: doctor.Program()}, Lock: locked, Platforms: []string{environment.DefaultPlatform},
-		Repository: reference.Repository{Host: b.env.RegistryHost, Path: "bench/our-base"}, Credentials: credential.NewResolver(nil),
-		Attestations: buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"},
-	}
-	if b.env.CABundle != "" {
-		if request.Network.CABundle, err = os.ReadFile(b.env.CABundle); err != nil {
-			return nil, err
-		}
-	}
-	publisher := &buildkit.Publisher{
-		Registry: image.New(image.Options{}), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		Connect: func(context.Context) (*buildkit.Daemon, error) { return daemon, nil },
-	}
-	run := 0
-	return func(ctx context.Context) error {
-		run++
-		request.Labels = map[string]string{"bench": fmt.Sprint(run)}
-		_, err := publisher.Publish(ctx, request, fmt.Sprintf("v1-%08x", run), func(buildkit.Published) {})
-		return err
-	}, nil
+	return b.byEngine(daemon, b.env.OfficialPythonReference, "bench/our-base", buildkit.Request{
+		BaseImage: &base.Spec{Python: base.PythonImage, Doctor: doctor.Program()}, Lock: locked,
+	})
 }
 
 func (b *bench) theirBase(buildctl, address string) (func(context.Context) error, error) {

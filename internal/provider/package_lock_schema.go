@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 )
@@ -107,11 +108,13 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 }
 
 func lockRunner() validator.String {
-	return textRule("Invalid runner", "^("+runnerLocal+"|"+runnerBuildkit+")$", fmt.Sprintf("%q or %q", runnerBuildkit, runnerLocal))
+	return textRule("Invalid runner", fmt.Sprintf("%q or %q", runnerBuildkit, runnerLocal), oneOf(runnerBuildkit, runnerLocal))
 }
 
+var uvVersionPattern = lazyregexp.New(`^\d+\.\d+\.\d+$`)
+
 func uvVersion() validator.String {
-	return textRule("Invalid uv_version", `^\d+\.\d+\.\d+$`, fmt.Sprintf("a version such as %q", resolve.UVVersion))
+	return textRule("Invalid uv_version", fmt.Sprintf("a version such as %q", resolve.UVVersion), uvVersionPattern.MatchString)
 }
 
 func pythonPlatform() validator.String {

@@ -4,23 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 var (
-	escapes       = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
-	unsatisfiable = regexp.MustCompile(`No solution found`)
-	noWheel       = regexp.MustCompile(`no usable wheels|no wheels|requires? building from source|building from source is disabled`)
-	noPython      = regexp.MustCompile(`No interpreter found|No Python .* found|Could not find .*Python`)
-	refused       = regexp.MustCompile(`\b(401|403)\b|Unauthorized|Forbidden|missing credentials`)
-	certificate   = regexp.MustCompile(`(?i)certificate|UnknownIssuer|BadSignature|TLS handshake`)
-	unreached     = regexp.MustCompile(`Failed to fetch|error sending request|dns error|tcp connect error|Connection refused|timed out|Could not connect|Request failed`)
-	unparsed      = regexp.MustCompile(`Couldn't parse|invalid value`)
+	escapes       = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
+	unsatisfiable = lazyregexp.New(`No solution found`)
+	noWheel       = lazyregexp.New(`no usable wheels|no wheels|requires? building from source|building from source is disabled`)
+	noPython      = lazyregexp.New(`No interpreter found|No Python .* found|Could not find .*Python`)
+	refused       = lazyregexp.New(`\b(401|403)\b|Unauthorized|Forbidden|missing credentials`)
+	certificate   = lazyregexp.New(`(?i)certificate|UnknownIssuer|BadSignature|TLS handshake`)
+	unreached     = lazyregexp.New(`Failed to fetch|error sending request|dns error|tcp connect error|Connection refused|timed out|Could not connect|Request failed`)
+	unparsed      = lazyregexp.New(`Couldn't parse|invalid value`)
 	// otherPython is uv's remark on the interpreter that it would build with, which no target is.
-	otherPython = regexp.MustCompile(`^warning: The requested Python version .* is not available`)
+	otherPython = lazyregexp.New(`^warning: The requested Python version .* is not available`)
 )
 
 // readable are the lines of what uv said, without colours.

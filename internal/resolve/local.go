@@ -10,12 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -226,7 +226,7 @@ func (p process) start(ctx context.Context, arguments ...string) (output, error)
 	return output{stdout: stdout.String(), lines: readable(p.masked(stderr.String()))}, err
 }
 
-var versionLine = regexp.MustCompile(`^uv (\d\S*)`)
+var versionLine = lazyregexp.New(`^uv (\d\S*)`)
 
 // version asks uv for its version, which must be the one wanted.
 func (p process) version(ctx context.Context, wanted string) (string, error) {

@@ -2,11 +2,11 @@ package resolve
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -39,7 +39,7 @@ func ValidatePlatform(name string) error {
 	return &problem.Problem{Title: "Unknown python_platform", Object: strconv.Quote(name), Advice: advice}
 }
 
-var wheelTag = regexp.MustCompile(`^manylinux_?(2014|2_\d+)_(x86_64|aarch64)$`)
+var wheelTag = lazyregexp.New(`^manylinux_?(2014|2_\d+)_(x86_64|aarch64)$`)
 
 // otherSpelling is uv's name for a wheel's tag or an OCI platform.
 func otherSpelling(name string) string {

@@ -2,7 +2,8 @@ package resolve
 
 import (
 	_ "embed"
-	"regexp"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // uvRequirement pins the uv of this release with the hashes of its wheels; tools/install.sh installs from the same file.
@@ -11,4 +12,4 @@ import (
 var uvRequirement string
 
 // UVVersion is the version of uv that this release ships the hashes of.
-var UVVersion = regexp.MustCompile(`^uv==(\S+)`).FindStringSubmatch(uvRequirement)[1]
+var UVVersion = lazyregexp.New(`^uv==(\S+)`).FindStringSubmatch(uvRequirement)[1]
