@@ -56,7 +56,7 @@ func plainImage() validator.String {
 }
 
 func pythonSource() validator.String {
-	return textRule("Invalid python", "^("+base.PythonImage+"|"+base.PythonApt+")$", fmt.Sprintf("%q or %q", base.PythonImage, base.PythonApt))
+	return textRule("Invalid python", fmt.Sprintf("%q or %q", base.PythonImage, base.PythonApt), oneOf(base.PythonImage, base.PythonApt))
 }
 
 // baseImageModel is the resource in plan and state.

@@ -178,6 +178,42 @@ func TestBaseImage_FeedsAnEnvironment(t *testing.T) {
 	)
 }
 
+// TestBaseImage_GoneFromTheRegistryIsMadeAgain is on the default layout, Docker Official's.
+func TestBaseImage_GoneFromTheRegistryIsMadeAgain(t *testing.T) {
+	s := newStack(t)
+	config := strings.Replace(s.baseConfig(s.OfficialPythonReference, ""), "  python     = \"apt\"\n", "", 1)
+	var digest string
+	s.run(t,
+		resource.TestStep{Config: config, ConfigStateChecks: []statecheck.StateCheck{
+			rememberBase("digest", &digest), knownBase("python", knownvalue.StringExact("image")), knownBase("python_version", knownvalue.StringExact("3.13")),
+		}},
+		resource.TestStep{
+			PreConfig: func() {
+				repository := reference.Repository{Host: s.registry.Host, Path: "team/base"}
+				must(t, s.images().Delete(t.Context(), repository, digest))
+			},
+			Config:           config,
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(baseAddress, plancheck.ResourceActionCreate)}},
+			ConfigStateChecks: []statecheck.StateCheck{knownBase("digest", knownvalue.StringFunc(func(again string) error {
+				if again != digest {
+					return fmt.Errorf("the same content is %s now, and was %s", again, digest)
+				}
+				return nil
+			})), s.holds(t)},
+		},
+	)
+}
+
+// TestBaseImage_OfAnEnvironmentIsNotImported keeps the labels that an environment takes over from its base from passing for its own.
+func TestBaseImage_OfAnEnvironmentIsNotImported(t *testing.T) {
+	s := newStack(t)
+	built, _ := s.retained(t, "")
+	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{
+		Config:      fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n%s", baseAddress, built, s.baseConfig(s.PlainDebianReference, "")),
+		ExpectError: says("Image to import is an environment", built),
+	})
+}
+
 // otherKernelLock is a kernel stack that no release ships: six would come anyway, and colorama beside it.
 const otherKernelLock = "colorama==0.4.6 --hash=sha256:4f1d9991f5acc0ca119f9d443620b77f9d6b33703e51011c16baf57afb285fc6\n"
 
