@@ -61,7 +61,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = firstOf(err, os.RemoveAll(b.dir)) }()
-	for _, measure := range []func(context.Context) error{b.schema, b.plans, b.builds} {
+	for _, measure := range []func(context.Context) error{b.schema, b.plans, b.locks, b.builds} {
 		if err := measure(ctx); err != nil {
 			return err
 		}
