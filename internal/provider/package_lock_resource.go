@@ -94,6 +94,7 @@ func (r *packageLockResource) Delete(context.Context, resource.DeleteRequest, *r
 
 // resolve makes the lock and gives the state with it; nil where that failed. prior is nil to resolve all anew.
 func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, plan packageLockModel, prior *lock.Lock, running operation) *packageLockModel {
+	running.engineTells = false
 	given := readGiven(ctx, config, running.diagnostics)
 	plan.Runner = plannedRunner(given.runner, plan.Base)
 	request := plan.lockRequest(ctx, config, running.diagnostics)
