@@ -87,7 +87,7 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	indexes := strings.Join(request.indexes(), ", ")
 	switch {
 	case ctx.Err() != nil:
-		return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: target, Cause: ctx.Err(), Advice: "State is as it was. If the time of timeouts ran out, raise it, or find out why the index is slow: " + indexes + "."})
+		return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: target, Cause: ctx.Err(), Advice: "The lock is as it was. Asked: " + indexes + "."})
 	case says(said, noPython):
 		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
 	case says(said, refused):
