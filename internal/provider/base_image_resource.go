@@ -73,7 +73,7 @@ func (r *baseImageResource) Create(ctx context.Context, req resource.CreateReque
 		}
 		plan.FromDigest = types.StringValue(resolved.Digest)
 	}
-	request := plan.request(from.Repository.WithDigest(plan.FromDigest.ValueString()), &resp.Diagnostics)
+	request := plan.request(from.WithDigest(plan.FromDigest.ValueString()), &resp.Diagnostics)
 	request.PackageIndex = packageIndex(ctx, req.Config, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
@@ -204,16 +203,6 @@ func TestBaseImage_GoneFromTheRegistryIsMadeAgain(t *testing.T) {
 	)
 }
 
-// TestBaseImage_OfAnEnvironmentIsNotImported keeps the labels that an environment takes over from its base from passing for its own.
-func TestBaseImage_OfAnEnvironmentIsNotImported(t *testing.T) {
-	s := newStack(t)
-	built, _ := s.retained(t, "")
-	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{
-		Config:      fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n%s", baseAddress, built, s.baseConfig(s.PlainDebianReference, "")),
-		ExpectError: says("Image to import is an environment", built),
-	})
-}
-
 // otherKernelLock is a kernel stack that no release ships: six would come anyway, and colorama beside it.
 const otherKernelLock = "colorama==0.4.6 --hash=sha256:4f1d9991f5acc0ca119f9d443620b77f9d6b33703e51011c16baf57afb285fc6\n"
 
@@ -241,60 +230,4 @@ func TestBaseImage_KeepsItsDefaults(t *testing.T) {
 			ConfigStateChecks: []statecheck.StateCheck{s.holds(t)},
 		},
 	)
-}
-
-func TestBaseImage_ImportGivesItsContentBack(t *testing.T) {
-	s, plain := newStack(t), newPlainRegistry(t)
-	from := plain.tag(t, s, "trixie", plain.image.Digest)
-	config := s.baseConfig(from, "")
-	var imported string
-	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{
-		Config:            s.baseConfig(from, "  deletion_policy = \"retain\""),
-		ConfigStateChecks: []statecheck.StateCheck{rememberBase("reference", &imported)},
-	})
-	s.run(t,
-		resource.TestStep{
-			Config: fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n%s", baseAddress, imported, config),
-			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
-				plancheck.ExpectResourceAction(baseAddress, plancheck.ResourceActionUpdate),
-			}},
-			ConfigStateChecks: []statecheck.StateCheck{
-				knownBase("reference", knownvalue.StringExact(imported)), knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("kernel_lock", knownvalue.StringExact(base.KernelLock)),
-				knownBase("python_version", knownvalue.StringExact("3.13")), knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{"ipykernel": matching(`^\d`)})),
-				knownBase("doctor_digest", knownvalue.StringExact(doctor.Digest().String())),
-			},
-		},
-		resource.TestStep{Config: config, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
-		resource.TestStep{
-			ResourceName: baseAddress, ImportState: true, ImportStateVerify: true, ImportStateVerifyIdentifierAttribute: "reference", ImportStateId: imported,
-			ImportStateVerifyIgnore: []string{"name", "from", "python", "kernel_lock", "platforms", "labels", "attestations", "deletion_policy", "timeouts"},
-		},
-	)
-}
-
-func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
-	s := newStack(t)
-	on := func(from, python, arguments string) string {
-		return strings.Replace(s.baseConfig(from, arguments), `python     = "apt"`, fmt.Sprintf("python     = %q", python), 1)
-	}
-	plain := s.PlainDebianReference
-	tests := map[string]struct {
-		config string
-		want   *regexp.Regexp
-	}{
-		"no Python in the image": {on(plain, "image", ""), says("Parent image does not fit", `base image "base-a"`, "no python3 on its PATH", `python = "apt"`)},
-		"no such tag":            {on(s.RegistryHost+"/debian:nowhere", "apt", ""), says("Parent image has no such tag", "debian:nowhere")},
-		"no such digest":         {on(s.RegistryHost+"/debian@sha256:"+strings.Repeat("0", 64), "apt", ""), says("Parent image does not exist")},
-		"other platform":         {on(plain, "apt", "  platforms = [\"linux/arm64\"]"), says("Parent image lacks the platform", "linux/arm64")},
-		"a hash that does not fit": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", base.KernelLock+"colorama==0.4.6 --hash=sha256:"+strings.Repeat("0", 64)+"\n")),
-			says("Hash mismatch in the locked packages", "colorama")},
-		"half a kernel stack":  {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", testdata(t, "six.lock"))), says("Kernel lock is not a whole kernel stack", "ipykernel, jupyter-client, jupyter-server")},
-		"no tag and no digest": {on(s.RegistryHost+"/debian", "apt", ""), says("Plain image without a tag or digest")},
-		"unknown source":       {on(plain, "conda", ""), says("Invalid python", `"image" or "apt"`)},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			s.run(t, resource.TestStep{Config: test.config, ExpectError: test.want})
-		})
-	}
 }
