@@ -75,7 +75,7 @@ func (s *Server) Connect(ctx context.Context, id string) (*Kernel, error) {
 
 // ShutDown ends the kernel and the connection.
 func (k *Kernel) ShutDown(ctx context.Context) error {
-	k.Close()
+	defer k.Close()
 	return k.server.ShutDown(ctx, k.ID)
 }
 
