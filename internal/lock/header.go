@@ -24,6 +24,17 @@ var (
 // platform, and one that says nothing, give "". It is no part of the digest.
 func (l *Lock) MadeFor() Target { return l.madeFor }
 
+// Header are the comments that MadeFor reads, for a lock resolved for the target; "" where nothing of it is known.
+func (t Target) Header() string {
+	var header strings.Builder
+	for _, line := range [][2]string{{"python", t.Python}, {"platform", t.Platform}} {
+		if line[1] != "" {
+			header.WriteString("# " + line[0] + ": " + line[1] + "\n")
+		}
+	}
+	return header.String()
+}
+
 func madeFor(physical []string) (target Target) {
 	for _, line := range physical {
 		line = strings.TrimSpace(line)

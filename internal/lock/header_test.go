@@ -62,3 +62,15 @@ func TestMadeForOfTheToolsOwnFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestHeaderIsReadBack(t *testing.T) {
+	for _, target := range []lock.Target{{}, {Python: "3.13"}, {Python: "3.13.5", Platform: "linux/amd64"}, {Platform: "linux/arm64"}} {
+		locked, err := lock.Parse(target.Header() + "six==1.17.0 --hash=sha256:" + strings.Repeat("1", 64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := locked.MadeFor(); got != target {
+			t.Errorf("%+v is read back as %+v", target, got)
+		}
+	}
+}

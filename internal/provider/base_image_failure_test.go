@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
+	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 )
@@ -36,4 +40,32 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 			s.run(t, resource.TestStep{Config: test.config, ExpectError: test.want})
 		})
 	}
+}
+
+// TestBaseImage_InputsThatAreNotKnownYet plans with what another resource makes first.
+func TestBaseImage_InputsThatAreNotKnownYet(t *testing.T) {
+	s := newStack(t)
+	config := func(team string) string {
+		return fmt.Sprintf(`
+resource "terraform_data" "t" {
+  input = { from = %q, lock = %q, team = %q }
+}
+`, s.PlainDebianReference, base.KernelLock, team) + strings.Replace(s.baseConfig("FROM", `
+  kernel_lock = terraform_data.t.output.lock
+  labels      = { team = terraform_data.t.output.team }
+`), `"FROM"`, "terraform_data.t.output.from", 1)
+	}
+	unknown := func(action plancheck.ResourceActionType) resource.ConfigPlanChecks {
+		return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
+			plancheck.ExpectResourceAction(baseAddress, action), plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("cache_key")),
+			plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("reference")),
+		}}
+	}
+	s.run(t,
+		resource.TestStep{Config: config("a"), ConfigPlanChecks: unknown(plancheck.ResourceActionCreate), ConfigStateChecks: []statecheck.StateCheck{
+			s.holds(t), knownBase("from_digest", knownvalue.StringExact(digestOf(t, s.PlainDebianReference))), knownBase("kernel_lock_digest", matching("^sha256:")),
+		}},
+		resource.TestStep{Config: config("a"), ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+		resource.TestStep{Config: config("b"), ConfigPlanChecks: unknown(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
+	)
 }
