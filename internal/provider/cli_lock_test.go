@@ -46,7 +46,7 @@ func uvCacheOnly(t *testing.T, c *cli) {
 
 func TestCLI_LockHoldsNoSecretAndNoMachine(t *testing.T) {
 	b, c := newLockCLI(t)
-	secrets := enginetest.Canaries{"index password": enginetest.IndexPassword, "wrong password": "cnry-wrong/pass+word", "stray password": "cnry-stray"}
+	secrets := enginetest.Canaries{"index password": enginetest.IndexPassword, "wrong password": "cnry-wrong/pass+word", "stray password": "cnry-stray", "proxy password": enginetest.Canary("proxy")}
 	unseen := func(run string, o outcome) outcome {
 		t.Helper()
 		unsaid(t, secrets, run, o)
@@ -59,10 +59,15 @@ func TestCLI_LockHoldsNoSecretAndNoMachine(t *testing.T) {
 		uvCacheOnly(t, c)
 		return o
 	}
+	proxy, proxied := startProxy(t, "tunnel", secrets["proxy password"])
+	c.env["HTTPS_PROXY"] = proxy
 	c.write("main.tf", b.lock(`"app"`, ""))
 	unseen("plan", c.expect(0, "plan", "-out=plan"))
 	unseen("apply", c.expect(0, "apply", "plan"))
 	unseen("show", c.expect(0, "show", "-json"))
+	if proxied.Load() == 0 {
+		t.Error("the proxy was never used, so its password was not tried")
+	}
 	state, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
 	must(t, err)
 	content := fmt.Sprint(c.instances()[0].Attributes["content"])
@@ -99,7 +104,7 @@ func TestCLI_StoppedLockLeavesNothing(t *testing.T) {
 			c.write("main.tf", strings.Replace(b.lock(`"app"`, ""), b.uv, slow, 1))
 			run := c.start("apply", "-auto-approve")
 			run.waitForLog("uv resolves")
-			eventually(t, cancelLimit, func() error {
+			eventually(t, cliLimit, func() error {
 				if len(processesWith(t, argument)) == 0 {
 					return fmt.Errorf("uv has not started")
 				}

@@ -256,6 +256,12 @@ func TestPackageLock_FailuresAtApply(t *testing.T) {
 			b.run(t, resource.TestStep{Config: tt.config, ConfigVariables: password(tt.password), ExpectError: says(tt.says...)})
 		})
 	}
+	t.Run("out of time", func(t *testing.T) {
+		slow := t.TempDir() + "/uv"
+		must(t, os.WriteFile(slow, []byte("#!/bin/sh\n[ \"$1\" = --version ] && { echo uv "+resolve.UVVersion+"; exit; }\nexec sleep 600\n"), 0o700))
+		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, `timeouts = { create = "1s" }`), b.uv, slow, 1), ConfigVariables: password(enginetest.IndexPassword),
+			ExpectError: says("Resolution was stopped", "after 1s", "timeouts.create ran out")})
+	})
 	for _, d := range b.errors() {
 		for _, hidden := range []string{"cnry", os.Getenv("HOME"), os.TempDir() + "/datalayer"} {
 			if strings.Contains(d.Summary+d.Detail, hidden) {

@@ -369,7 +369,7 @@ func waitForFile(t *testing.T, path string) string {
 }
 
 func TestPlatforms_AreThoseOfUV(t *testing.T) {
-	help, err := exec.Command(enginetest.UV(t), "pip", "compile", "--help").Output()
+	help, err := exec.CommandContext(t.Context(), enginetest.UV(t), "pip", "compile", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
