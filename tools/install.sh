@@ -5,7 +5,7 @@
 #   uv                                                            a hash-pinned wheel
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
-#   base-root plain-root                                          root file systems of images, gzipped tars
+#   base-root plain-root official-python                          root file systems of images, gzipped tars
 # Each is kept under ${XDG_CACHE_HOME:-~/.cache}/terraform-provider-datalayer/NAME-KEY, where KEY is a digest of all
 # that it is made from. An entry is made under another name and renamed, so a killed run leaves nothing half made.
 set -euo pipefail
@@ -117,7 +117,7 @@ install_uv() { # DIR
 
 build_root() { # NAME DIR
   apt_install mmdebstrap mmdebstrap debian-archive-keyring
-  say "$1: bootstrapping a Debian root file system"
+  say "$1: making a Debian root file system; this can take some minutes, once"
   "$tools/$1.sh" "$2/root.tar" && gzip -n -6 "$2/root.tar"
 }
 
@@ -152,7 +152,7 @@ for name in "$@"; do
       entry docker-registry "$({ echo "$candidate"; dpkg --print-architecture; } | key)" unpack_deb docker-registry "$candidate"
       echo "$entry_dir/usr/bin/docker-registry"
       ;;
-    base-root | plain-root)
+    base-root | plain-root | official-python)
       entry "$name" "$(uname -m | key "$tools/debian-root.sh" "$tools/$name.sh")" build_root "$name"
       echo "$entry_dir/root.tar.gz"
       ;;

@@ -3,7 +3,6 @@
 package base
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,17 +27,15 @@ const (
 // and imported, and so that a lock can be held against it. The cache key never covers them.
 const (
 	LabelCacheKey = environment.LabelPrefix + "base.cache-key"
+	// LabelFromDigest, LabelKernelLockDigest and LabelDoctorDigest are what the key was made of: "sha256:<64 hex>".
+	LabelFromDigest       = environment.LabelPrefix + "base.from-digest"
+	LabelKernelLockDigest = environment.LabelPrefix + "base.kernel-lock-digest"
+	LabelDoctorDigest     = environment.LabelPrefix + "base.doctor-digest"
 	// LabelPackages is the kernel stack: "name==version", sorted, separated by spaces.
 	LabelPackages = environment.LabelPrefix + "base.packages"
 	// LabelSitePackages are the system's site-packages, in the order of sys.path, separated by colons.
 	LabelSitePackages = environment.LabelPrefix + "base.site-packages"
 )
-
-// KernelLock is the kernel stack that this release ships: a hash-locked requirements file with ipykernel, jupyter_client,
-// jupyter_server and all that they need, for CPython 3.11 to 3.14 on Linux. tools/kernel-lock.sh makes it from kernel.in.
-//
-//go:embed kernel.lock
-var KernelLock string
 
 // Spec is what a base is made of beside the image it is made on and its kernel lock.
 type Spec struct {

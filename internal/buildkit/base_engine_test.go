@@ -20,11 +20,15 @@ type layout struct {
 	name, python string
 	from         func(*bench) string
 	sitePackages []string
+	// compiled is where all that is imported has byte-code: Docker Official takes it out of CPython's own library.
+	compiled string
 }
 
 var layouts = []layout{
 	{name: "Debian", python: base.PythonApt, from: func(b *bench) string { return b.PlainDebianReference },
-		sitePackages: []string{"/usr/local/lib/python3.13/dist-packages", "/usr/lib/python3/dist-packages"}},
+		sitePackages: []string{"/usr/local/lib/python3.13/dist-packages", "/usr/lib/python3/dist-packages"}, compiled: "/"},
+	{name: "Official", python: base.PythonImage, from: func(b *bench) string { return b.OfficialPythonReference },
+		sitePackages: []string{"/usr/local/lib/python3.13/site-packages"}, compiled: "/usr/local/lib/python3.13/site-packages"},
 }
 
 // baseRequest asks for a base on the image, with the shipped kernel stack.
@@ -65,7 +69,7 @@ func TestBaseImage_PassesTheDoctor(t *testing.T) {
 			}
 			b.passesTheDoctor(t, published, request.Repository)
 			b.keepsTheContract(t, published, l)
-			b.leavesNothing(t, published, request.Repository)
+			b.leavesNothing(t, published, request.Repository, l.compiled)
 		})
 	}
 }
@@ -122,7 +126,7 @@ func (b *bench) keepsTheContract(t *testing.T, published *buildkit.Published, l 
 }
 
 // leavesNothing looks for what a build leaves where nobody cleans up, and for what its user may change.
-func (b *bench) leavesNothing(t *testing.T, published *buildkit.Published, repository reference.Repository) {
+func (b *bench) leavesNothing(t *testing.T, published *buildkit.Published, repository reference.Repository, compiled string) {
 	t.Helper()
 	output := b.sandbox(t, published, repository, "sh", "-c", `
 		id -un; id -u; id -g; id -G; pwd; echo "$HOME $LANG $LC_ALL $TZ"; date +%Z
@@ -141,7 +145,7 @@ func (b *bench) leavesNothing(t *testing.T, published *buildkit.Published, repos
 			find /var/lib/apt/lists /var/cache/apt /var/cache/ldconfig /var/log/apt /var/log/dpkg.log /root /tmp /var/tmp -type f ! -name .bashrc ! -name .profile ! -name lock 2>/dev/null
 			find / -xdev -name 'pip*.log' -o -xdev -name kernel.lock -o -xdev -name requirements.txt -path '/run/*'
 			touch /marker
-			python3 -c 'import json, ssl, ipykernel, jupyter_server.serverapp' && find / -xdev -newer /marker -type f ! -path '/proc/*' ! -path '/sys/*'`},
+			python3 -c 'import json, ssl, ipykernel, jupyter_server.serverapp' && find "$1" -xdev -newer /marker -type f ! -path '/proc/*' ! -path '/sys/*'`, "name", compiled},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -54,7 +54,15 @@ func (r baseRecipe) check(ctx context.Context, daemon gateway.Client) error {
 	return nil
 }
 
+// prepared is the plain image where it brings its own Python, so that one without fails before anything is installed.
 func (r baseRecipe) prepared() (llb.State, error) {
+	if r.request.BaseImage.Python == base.PythonImage {
+		return r.base()
+	}
+	return r.debian()
+}
+
+func (r baseRecipe) debian() (llb.State, error) {
 	state, err := r.base()
 	if err != nil {
 		return llb.State{}, err
@@ -71,7 +79,7 @@ func (r baseRecipe) fits() error {
 }
 
 func (r baseRecipe) image() (root llb.State, report *llb.State, err error) {
-	state, err := r.prepared()
+	state, err := r.debian()
 	if err != nil {
 		return llb.State{}, nil, err
 	}

@@ -99,7 +99,7 @@ func (d *Daemon) Errand(ctx context.Context, errand Errand, do func(context.Cont
 		followed.follow(statuses)
 	}()
 	var fault error
-	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(errand.Credentials, errand.Secrets)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
+	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(&credentialServer{source: errand.Credentials}, errand.Secrets)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
 		fault = do(ctx, &ErrandRun{errand: errand, platform: llb.Platform(parsed), daemon: daemon})
 		return gateway.NewResult(), fault
 	}, statuses)

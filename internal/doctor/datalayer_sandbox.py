@@ -21,6 +21,7 @@ import json
 import os
 import platform
 import pwd
+import re
 import shlex
 import shutil
 import stat
@@ -125,23 +126,18 @@ def kernel_version(name):
     # A kernel's interpreter also looks where -I does not.
     paths = [path for path in (variable("PYTHONPATH") or "").split(os.pathsep) if path] + sys.path
     user_site = attempt(site.getusersitepackages)
-    if user_site:
+    if user_site and sys.prefix == sys.base_prefix:
         paths.append(user_site)
     for distribution in metadata.distributions(name=name, path=paths):
         return distribution.version
     return None
 
 
-def zone_name(path):
-    """A zone that is given as a file, as TZ and /etc/localtime may give it, by its name."""
-    return path.lstrip(":").rpartition("zoneinfo/")[2]
-
-
 def timezone():
     zone = variable("TZ") or (attempt(read, "/etc/timezone") or "").strip()
     if not zone:
-        link = attempt(os.readlink, "/etc/localtime") or ""
-        zone = zone_name(link) if "zoneinfo/" in link else time.tzname[0]
+        found = (attempt(os.readlink, "/etc/localtime") or "").rpartition("zoneinfo/")
+        zone = found[2] if found[1] else time.tzname[0]
     return zone
 
 
@@ -258,13 +254,15 @@ def judge(seen):
     families = [release.get("ID", "")] + release.get("ID_LIKE", "").split()
     missing = [package for package, version in seen["kernel"].items() if version is None]
     locale = (seen["locale"] or "").lower().replace("-", "").replace("_", "")
+    # TZ may have a colon before the name of a zone.
+    zone = re.sub("^:", "", seen["timezone"] or "")
     user = "has no name" if seen["user"] is None else "is " + seen["user"]
     if seen["home"] == HOME:
         home = HOME + " is no directory"
     else:
         home = "HOME is {}, not {}".format(or_unset(seen["home"]), HOME)
     if seen["orphan_zombies"] is None:
-        init = "/proc does not show whether PID 1 reaps orphans"
+        init = "whether PID 1 reaps orphans cannot be observed"
     else:
         init = "PID 1 leaves orphans as zombies"
     return [
@@ -284,7 +282,7 @@ def judge(seen):
         ("reserved_path", seen["reserved_path"] == "read-only", RESERVED_PATH + " present and read-only", seen["reserved_path"],
          "{} is {}".format(RESERVED_PATH, seen["reserved_path"])),
         ("locale", locale == "c.utf8", LOCALE, seen["locale"], "LC_ALL or else LANG is {}, not {}".format(or_unset(seen["locale"]), LOCALE)),
-        ("timezone", zone_name(seen["timezone"] or "") in UTC, TIMEZONE, seen["timezone"],
+        ("timezone", zone in UTC, TIMEZONE, seen["timezone"],
          "the time zone is {}, not {}".format(seen["timezone"] or "unknown", TIMEZONE)),
         ("ca_certificates", seen["ca_bundle"] is not None, "a CA bundle", seen["ca_bundle"], "there is no file of CA certificates"),
         ("init", seen["orphan_zombies"] == 0, "PID 1 reaps orphans", {"pid1": seen["pid1"], "orphanZombies": seen["orphan_zombies"]}, init),
@@ -331,6 +329,12 @@ def options():
     return parser.parse_args()
 
 
+def complain(text):
+    # Without a standard error, print would take standard output.
+    if sys.stderr is not None:
+        print(text, file=sys.stderr, flush=True)
+
+
 def main():
     for stream in sys.stdout, sys.stderr:
         if stream is not None:
@@ -341,12 +345,12 @@ def main():
     try:
         print(json.dumps(found, sort_keys=True) if chosen.json else "\n".join(lines(found)), flush=True)
     except OSError as error:
-        print("{}: the report cannot be written: {}".format(NAME, error.strerror), file=sys.stderr, flush=True)
+        complain("{}: the report cannot be written: {}".format(NAME, error.strerror))
         # Leaving as usual would try to write it again.
         os._exit(1)
     for row in found["rows"]:
         if not row["ok"]:
-            print("{} doctor: {} failed: {}".format(NAME, row["id"], row["message"]), file=sys.stderr)
+            complain("{} doctor: {} failed: {}".format(NAME, row["id"], row["message"]))
             return 1
     return 0
 

@@ -82,11 +82,39 @@ apt-get update -q >&2 && apt-get install --simulate --no-install-recommends pyth
 	}
 }
 
+// The official layout is what most users' bases are made on: CPython of its own in /usr/local, found before any of Debian's,
+// whose packages go to site-packages, not to dist-packages.
+func TestOfficialPythonRunsOnTheEngine(t *testing.T) {
+	env := enginetest.Engine(t)
+	const script = `
+import bz2, ctypes, lzma, os, readline, site, sqlite3, ssl, subprocess, sys, sysconfig, uuid, zlib
+assert sys.version_info[:2] == (3, 13), sys.version
+assert (sys.executable, sys.prefix) == ("/usr/local/bin/python3", "/usr/local"), (sys.executable, sys.prefix)
+assert site.getsitepackages() == ["/usr/local/lib/python3.13/site-packages"], site.getsitepackages()
+assert sysconfig.get_path("purelib") == "/usr/local/lib/python3.13/site-packages", sysconfig.get_path("purelib")
+assert not os.path.exists(os.path.join(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED"))
+assert not os.path.exists("/usr/bin/python3")
+assert os.path.realpath("/usr/local/bin/python") == os.path.realpath("/usr/local/bin/python3") == "/usr/local/bin/python3.13"
+assert ssl.create_default_context().cert_store_stats()["x509_ca"] > 100
+assert "libpython3.13.so.1.0" in subprocess.run(["ldconfig", "-p"], stdout=subprocess.PIPE, text=True).stdout
+for command in ("pip", "pip3"):
+    assert "(python 3.13)" in subprocess.run([command, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
+print("laid out as it should be")
+`
+	output := run(t, env.OfficialPythonReference, buildkit.Process{
+		Args: []string{"python3", "-c", script}, Env: []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, Cwd: "/", User: "0:0",
+	})
+	if output.ExitCode != 0 || strings.TrimSpace(output.Stdout) != "laid out as it should be" {
+		t.Errorf("status %d, stdout %q, stderr %q", output.ExitCode, output.Stdout, output.Stderr)
+	}
+}
+
 func TestImagesAreTheSameInEveryRegistry(t *testing.T) {
 	env := enginetest.Engine(t)
 	for shared, push := range map[string]func(*enginetest.Registry, testing.TB) string{
-		env.BaseReference:        (*enginetest.Registry).PushBase,
-		env.PlainDebianReference: (*enginetest.Registry).PushPlainDebian,
+		env.BaseReference:           (*enginetest.Registry).PushBase,
+		env.PlainDebianReference:    (*enginetest.Registry).PushPlainDebian,
+		env.OfficialPythonReference: (*enginetest.Registry).PushOfficialPython,
 	} {
 		registry := enginetest.StartRegistry(t)
 		reference := push(registry, t)

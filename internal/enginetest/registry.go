@@ -152,6 +152,12 @@ func (r *Registry) PushPlainDebian(t testing.TB) string {
 	return r.push(t, engine.PushPlainDebian, Engine(t).PlainDebianLayer)
 }
 
+// PushOfficialPython is PushBase of the image laid out as Docker Official's python.
+func (r *Registry) PushOfficialPython(t testing.TB) string {
+	t.Helper()
+	return r.push(t, engine.PushOfficialPython, Engine(t).OfficialPythonLayer)
+}
+
 func (r *Registry) push(t testing.TB, push func(context.Context, *http.Client, string, string) (string, error), layer string) string {
 	t.Helper()
 	reference, err := push(t.Context(), &http.Client{Transport: r.backend.Transport()}, r.Host, layer)

@@ -46,15 +46,15 @@ func uvCacheOnly(t *testing.T, c *cli) {
 
 func TestCLI_LockHoldsNoSecretAndNoMachine(t *testing.T) {
 	b, c := newLockCLI(t)
-	secrets := canaries{"index password": enginetest.IndexPassword, "wrong password": "cnry-wrong/pass+word", "stray password": "cnry-stray", "proxy password": canary("proxy")}
+	secrets := enginetest.Canaries{"index password": enginetest.IndexPassword, "wrong password": "cnry-wrong/pass+word", "stray password": "cnry-stray", "proxy password": enginetest.Canary("proxy")}
 	unseen := func(run string, o outcome) outcome {
 		t.Helper()
-		secrets.unsaid(t, run, o)
-		if files := secrets.nowhereIn(t, c.dir); files == 0 {
+		unsaid(t, secrets, run, o)
+		if files := secrets.NowhereIn(t, c.dir); files == 0 {
 			t.Error("no file is in the working directory")
 		}
 		if len(filesBelow(t, c.home)) > 0 {
-			secrets.nowhereIn(t, c.home)
+			secrets.NowhereIn(t, c.home)
 		}
 		uvCacheOnly(t, c)
 		return o

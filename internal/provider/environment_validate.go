@@ -2,15 +2,12 @@ package provider
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
-	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 // ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
@@ -20,6 +17,7 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 		return
 	}
 	validateArtifact(config.artifactArguments, &resp.Diagnostics)
+	validateStaleness(ctx, config, &resp.Diagnostics)
 	validateImage(ctx, config.builtImage, &resp.Diagnostics)
 	validateBuildSecrets(config.BuildSecrets, &resp.Diagnostics)
 	validateLogins(config.Base, config.Repository, loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"repository", "registry", config.Registry}, &resp.Diagnostics)
@@ -29,24 +27,22 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 func validateArtifact(arguments artifactArguments, diagnostics *diag.Diagnostics) {
 	spec, _, faults := arguments.spec()
 	appendProblems(diagnostics, append(faults, spec.Validate()...).Err(), "Invalid environment")
-	if arguments.Lock.IsNull() || arguments.Lock.IsUnknown() || arguments.BasePackages.IsUnknown() {
+}
+
+// validateStaleness refuses a lock that was made for another base, as far as both are known.
+func validateStaleness(ctx context.Context, config environmentModel, diagnostics *diag.Diagnostics) {
+	if config.Lock.IsNull() || config.Lock.IsUnknown() {
 		return
 	}
-	locked, err := lock.Parse(arguments.Lock.ValueString())
+	locked, err := lock.Parse(config.Lock.ValueString())
 	if err != nil {
 		return // The attribute's own validator has said so.
 	}
-	base := map[string]string{}
-	for name, version := range stringMap(arguments.BasePackages) {
-		base[lock.NormalName(name)] = version
+	base := environment.Known{Python: config.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Packages: stringMap(config.BasePackages)}
+	if !whollyKnown(ctx, config.Platforms) {
+		base.Platforms = nil
+	} else if !config.Platforms.IsNull() {
+		base.Platforms = texts(config.Platforms)
 	}
-	for _, requirement := range locked.Requirements() {
-		has, ok := base[requirement.Name]
-		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || lock.SameVersion(has, requirement.InstalledVersion()) {
-			continue
-		}
-		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
-			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.InstalledVersion(), has),
-			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
-	}
+	appendProblems(diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the base")
 }

@@ -40,6 +40,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"environmentModel": model,
 		"packageLockModel": packageLockModel{Index: block, BaseRegistry: block},
 		"builtImage":       model.builtImage,
+		"baseImageModel":   baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

@@ -14,8 +14,9 @@ const BasePython = "3.13"
 
 // Names of the repositories that take the images.
 const (
-	BaseRepository        = "base"
-	PlainDebianRepository = "debian"
+	BaseRepository           = "base"
+	PlainDebianRepository    = "debian"
+	OfficialPythonRepository = "python"
 )
 
 // baseConfig follows sandbox-contract/v1: user 1000:100 in its working directory, C.UTF-8, UTC, and a first process that reaps.
@@ -35,6 +36,12 @@ var plainDebianConfig = ocispec.ImageConfig{
 	Cmd: []string{"bash"},
 }
 
+// officialPythonConfig is that of Docker Official's python:3.13-slim, but for the variables that name the source.
+var officialPythonConfig = ocispec.ImageConfig{
+	Env: []string{"PATH=/usr/local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+	Cmd: []string{"python3"},
+}
+
 // PushBase puts the base image, made of base-root's layer, into the registry at host, reached by client, and returns its
 // reference by digest, a pure function of the layer. It has no tag. What is there already is not sent again.
 func PushBase(ctx context.Context, client *http.Client, host, layerPath string) (string, error) {
@@ -44,6 +51,11 @@ func PushBase(ctx context.Context, client *http.Client, host, layerPath string) 
 // PushPlainDebian is PushBase of a Debian image without Python, tini and user, made of plain-root's layer.
 func PushPlainDebian(ctx context.Context, client *http.Client, host, layerPath string) (string, error) {
 	return pushRoot(ctx, client, host, PlainDebianRepository, layerPath, "tools/plain-root.sh", plainDebianConfig)
+}
+
+// PushOfficialPython is PushBase of an image laid out as Docker Official's python:3.13-slim, made of official-python's layer.
+func PushOfficialPython(ctx context.Context, client *http.Client, host, layerPath string) (string, error) {
+	return pushRoot(ctx, client, host, OfficialPythonRepository, layerPath, "tools/official-python.sh", officialPythonConfig)
 }
 
 // pushRoot is pushImage of a layer in a file.

@@ -1,0 +1,42 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+)
+
+// ImportState takes the reference that the resource prints, or its identity. What the key was made of comes back from
+// the labels, so that the first plan can tell whether the content is what is configured.
+func (r *baseImageResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	ref, found := r.importImage(ctx, req, resp)
+	if found == nil {
+		return
+	}
+	labels := commonLabels(found)
+	if labels[environment.LabelCacheKey] != "" {
+		resp.Diagnostics.AddError("Image to import is an environment", fmt.Sprintf("%s was built by a datalayer_environment on a base, whose labels it took over. Import it as that, or import the base itself.", ref))
+		return
+	}
+	packages, err := base.ParsePackagesLabel(labels[base.LabelPackages])
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "Packages of the base image to import cannot be read")
+		return
+	}
+	for attribute, label := range map[string]string{
+		"python_version": environment.LabelPython, "from_digest": base.LabelFromDigest, "kernel_lock_digest": base.LabelKernelLockDigest, "doctor_digest": base.LabelDoctorDigest,
+	} {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), orNull(labels[label]))...)
+	}
+	known := types.MapNull(types.StringType)
+	if len(packages) > 0 {
+		known = stringMapValue(packages)
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("packages"), known)...)
+}
