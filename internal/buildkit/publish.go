@@ -60,7 +60,7 @@ func (p *Publisher) Publish(ctx context.Context, request Request, tag string, pu
 }
 
 func (p *Publisher) publish(ctx context.Context, request Request, tag string, pushed func(Published), at *phase) (*Published, error) {
-	at.enter("reading the base image", request.Base.String())
+	at.enter("reading the "+strings.ToLower(request.words().parent), request.Base.String())
 	base, err := p.Registry.Inspect(ctx, request.Base)
 	if err != nil {
 		return nil, baseProblem(request, err)

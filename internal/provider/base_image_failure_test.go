@@ -69,3 +69,20 @@ resource "terraform_data" "t" {
 		resource.TestStep{Config: config("b"), ConfigPlanChecks: unknown(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
 	)
 }
+
+// TestBaseImage_DefaultsAtPlan asks no registry and no daemon: there are none.
+func TestBaseImage_DefaultsAtPlan(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	value := func(attribute, want string) plancheck.PlanCheck {
+		return plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New(attribute), knownvalue.StringExact(want))
+	}
+	resource.UnitTest(t, resource.TestCase{ProtoV6ProviderFactories: s.factories(), Steps: []resource.TestStep{{
+		Config:   fmt.Sprintf("resource \"datalayer_base_image\" \"b\" {\n  name = \"b\"\n  repository = %q\n}", s.repository),
+		PlanOnly: true, ExpectNonEmptyPlan: true,
+		ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
+			value("from", "docker.io/library/python:3.13-slim-bookworm"), value("python", "image"), value("kernel_lock", base.KernelLock), value("version", "1"),
+			plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("from_digest")), plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("cache_key")),
+			plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("retained"), knownvalue.ListExact(nil)),
+		}},
+	}}})
+}
