@@ -64,7 +64,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 			"timeouts": lockTimeouts(ctx),
 
 			"content":     computed("The lock: for `lock` of an environment. One requirement a line with all its hashes, sorted by name, below two comments that name its Python and platform, which `datalayer_environment` holds against its base. No path and no address is in it."),
-			"digest":      computed("The digest of `content`, which is `lock_digest` of an environment with this lock."),
+			"digest":      computed("The digest of the lock: `lock_digest` of an environment with it. The comments in `content` are no part of it."),
 			"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The locked packages, name to version."},
 			"resolved_at": computed("When the lock was made (RFC 3339)."),
 		},
