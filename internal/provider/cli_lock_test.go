@@ -15,8 +15,8 @@ import (
 // newLockCLI is a CLI on a machine full of configuration for uv and pip, none of which may count.
 func newLockCLI(t *testing.T) (*lockBench, *cli) {
 	t.Helper()
+	c := newCLI(t) // First: the provider is compiled with the home that has Go's modules.
 	b := newLockBench(t, newStackWithoutEngine(t))
-	c := newCLI(t)
 	nowhere := "https://u:cnry-stray@localhost:1/simple"
 	folder := t.TempDir() // Not the CLI's home: what is left there is counted.
 	for name, text := range map[string]string{

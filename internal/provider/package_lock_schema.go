@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 )
@@ -65,7 +64,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 			"timeouts": lockTimeouts(ctx),
 
 			"content":     computed("The lock: for `lock` of an environment. One requirement a line with all its hashes, sorted by name, below two comments that name its Python and platform, which `datalayer_environment` holds against its base. No path and no address is in it."),
-			"digest":      computed("The digest of `content`, which is `lock_digest` of an environment with this lock."),
+			"digest":      computed("The digest of the lock: `lock_digest` of an environment with it. The comments in `content` are no part of it."),
 			"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The locked packages, name to version."},
 			"resolved_at": computed("When the lock was made (RFC 3339)."),
 		},
@@ -109,22 +108,13 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 }
 
 func lockRunner() validator.String {
-	return stringRule{"where uv runs", func(value string) error {
-		if value == runnerBuildkit || value == runnerLocal {
-			return nil
-		}
-		return &problem.Problem{Title: "Invalid runner", Object: fmt.Sprintf("%q", value), Advice: fmt.Sprintf("Write %q or %q.", runnerBuildkit, runnerLocal)}
-	}}
+	return textRule("Invalid runner", fmt.Sprintf("%q or %q", runnerBuildkit, runnerLocal), oneOf(runnerBuildkit, runnerLocal))
 }
 
+var uvVersionPattern = lazyregexp.New(`^\d+\.\d+\.\d+$`)
+
 func uvVersion() validator.String {
-	return stringRule{"a version of uv", func(value string) error {
-		numbers := strings.Split(value, ".")
-		if len(numbers) == 3 && !slices.ContainsFunc(numbers, func(number string) bool { _, err := strconv.ParseUint(number, 10, 32); return err != nil }) {
-			return nil
-		}
-		return &problem.Problem{Title: "Invalid uv_version", Object: fmt.Sprintf("%q", value), Advice: fmt.Sprintf("Write a version such as %q.", resolve.UVVersion)}
-	}}
+	return textRule("Invalid uv_version", fmt.Sprintf("a version such as %q", resolve.UVVersion), uvVersionPattern.MatchString)
 }
 
 func pythonPlatform() validator.String {
