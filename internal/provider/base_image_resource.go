@@ -21,7 +21,7 @@ var (
 )
 
 func newBaseImageResource() resource.Resource {
-	return &baseImageResource{imageResource{kind: imageKind{noun: "Base image", uses: "is built on", cacheKey: base.LabelCacheKey}}}
+	return &baseImageResource{imageResource{kind: imageKind{noun: "Base image", uses: "is built on", cacheKey: base.LabelCacheKey, foreign: environmentLabels}}}
 }
 
 type baseImageResource struct{ imageResource }

@@ -39,6 +39,13 @@ func (r *imageResource) importImage(ctx context.Context, req resource.ImportStat
 		appendProblems(&resp.Diagnostics, err, "Image to import cannot be read")
 		return ref, nil
 	}
+	labels := commonLabels(found)
+	if r.kind.foreign != nil {
+		if err := r.kind.foreign(labels, ref); err != nil {
+			appendProblems(&resp.Diagnostics, err, "Image to import is another resource's")
+			return ref, nil
+		}
+	}
 	tags, complete, err := r.services.registry().TagsOf(ctx, ref.Repository, ref.Digest)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Tags of the image to import cannot be read")
@@ -50,7 +57,7 @@ func (r *imageResource) importImage(ctx context.Context, req resource.ImportStat
 		return ref, nil
 	}
 	resp.Diagnostics.Append(identify(ctx, resp.Identity, types.StringValue(ref.Repository.String()), types.StringValue(ref.Digest))...)
-	key := commonLabels(found)[r.kind.cacheKey]
+	key := labels[r.kind.cacheKey]
 	set := func(attribute string, value any) {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), value)...)
 	}

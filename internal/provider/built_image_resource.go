@@ -19,6 +19,8 @@ type imageKind struct {
 	noun, uses string
 	// cacheKey is the label that only this provider's own images of the kind carry.
 	cacheKey string
+	// foreign says why an image with these labels is another resource's; nil where none is.
+	foreign func(labels map[string]string, ref reference.Reference) error
 }
 
 // what is the noun within a sentence.
