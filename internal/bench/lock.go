@@ -50,11 +50,11 @@ func (b *bench) locks(ctx context.Context) error {
 	if err := firstOf(ours(), byHand()); err != nil {
 		return err
 	}
-	start := func() error { return command(ctx, folder, environment, uv, "--version") }
-	taken, err := inTurn(rounds, nothing, ours, byHand, start)
+	taken, err := inTurn(rounds, nothing, ours, byHand, func() error { return command(ctx, folder, environment, uv, "--version") })
 	if err != nil {
 		return err
 	}
-	b.results["lock_seconds"], b.results["lock_overhead_seconds"], b.results["lock_process_start_seconds"] = rounded(taken[0]), rounded(taken[0]-taken[1]), rounded(taken[2])
+	first, second, start := taken[0], taken[1], taken[2]
+	b.results["lock_seconds"], b.results["lock_overhead_seconds"], b.results["lock_process_start_seconds"] = rounded(first), rounded(first-second), rounded(start)
 	return nil
 }
