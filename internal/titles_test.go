@@ -22,7 +22,6 @@ var unseen = map[string]string{
 	"Image tag could not be resolved":                 "whoever asks says what the image is for, by a title of its own above this one",
 	"Image to delete is not named by a digest":        "state holds a digest",
 	"Old tag could not be checked before its removal": "the warning \"Old tag was kept\" quotes it",
-	"Packages are not known after apply":              "a plan of a change in place leaves no packages unknown",
 	"Registry cannot remove a single tag":             "a change of version and a destroy make a warning of their own of it",
 	"Registry could not be used":                      "the image room gives problems alone",
 	"Report of the doctor is not one":                 "make demo alone reads reports",
@@ -34,6 +33,9 @@ var fallbacks = []string{"From", "appendProblems", "failed"}
 
 // anything stands in a title for what is only known when it is said: "Tag of the \x00 moved".
 const anything = "\x00"
+
+// verb is one of fmt.
+var verb = regexp.MustCompile(`%[-+# 0-9.]*[a-zA-Z]`)
 
 func TestEachTitleIsInTroubleshooting(t *testing.T) {
 	page, err := os.ReadFile(troubleshooting)
@@ -69,11 +71,10 @@ func titles(t *testing.T) map[string]string {
 	shipped := reached(t, "provider")
 	files := map[string]map[string]*ast.File{}
 	eachFile(t, func(path string, file *ast.File) {
-		room, _, _ := strings.Cut(path, string(os.PathSeparator))
-		if !shipped[room] {
+		folder := filepath.Dir(path)
+		if !shipped[folder] {
 			return
 		}
-		folder := filepath.Dir(path)
 		if files[folder] == nil {
 			files[folder] = map[string]*ast.File{}
 		}
@@ -102,19 +103,27 @@ func titles(t *testing.T) map[string]string {
 	return found
 }
 
-// reached are a room and all rooms that it imports, through others too.
-func reached(t *testing.T, room string) map[string]bool {
+// reached are the folder of a package and those of all packages in here that it imports, through others too.
+func reached(t *testing.T, folder string) map[string]bool {
 	t.Helper()
-	rooms := map[string]bool{room: true}
-	for next := []string{room}; len(next) > 0; next = next[1:] {
-		for imported := range imports(t, next[0]) {
-			if !rooms[imported] && !slices.Contains(workshops, imported) {
-				rooms[imported] = true
-				next = append(next, imported)
+	imported := map[string][]string{}
+	eachFile(t, func(path string, file *ast.File) {
+		for _, spec := range file.Imports {
+			if inside, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module); ok {
+				imported[filepath.Dir(path)] = append(imported[filepath.Dir(path)], filepath.FromSlash(inside))
+			}
+		}
+	})
+	folders := map[string]bool{folder: true}
+	for next := []string{folder}; len(next) > 0; next = next[1:] {
+		for _, one := range imported[next[0]] {
+			if !folders[one] {
+				folders[one] = true
+				next = append(next, one)
 			}
 		}
 	}
-	return rooms
+	return folders
 }
 
 // titleReader reads the titles of one package: of fields Title or title, and of calls of functions that take a
@@ -307,6 +316,14 @@ func (r *titleReader) values(expression ast.Expr) []string {
 	case *ast.SelectorExpr:
 		if strings.EqualFold(given.Sel.Name, "title") {
 			return nil
+		}
+	case *ast.CallExpr:
+		if isCall(given, "fmt", "Sprintf") {
+			var formatted []string
+			for _, format := range r.values(given.Args[0]) {
+				formatted = append(formatted, verb.ReplaceAllString(format, anything))
+			}
+			return formatted
 		}
 	}
 	return []string{anything}
