@@ -39,7 +39,7 @@ func (r *titleReader) learn(file *ast.File) {
 	for _, declaration := range file.Decls {
 		switch declared := declaration.(type) {
 		case *ast.FuncDecl:
-			if index := position(declared.Type.Params, "title"); index >= 0 && !slices.Contains(fallbacks, declared.Name.Name) {
+			if index := titleIn(declared.Type.Params); index >= 0 && !slices.Contains(fallbacks, declared.Name.Name) {
 				r.takers[declared.Name.Name] = index
 			}
 		case *ast.GenDecl:
@@ -47,7 +47,7 @@ func (r *titleReader) learn(file *ast.File) {
 				switch named := spec.(type) {
 				case *ast.TypeSpec:
 					if fields, ok := named.Type.(*ast.StructType); ok {
-						if index := position(fields.Fields, "title"); index >= 0 {
+						if index := titleIn(fields.Fields); index >= 0 {
 							r.fields[named.Name.Name] = index
 						}
 					}
@@ -63,12 +63,12 @@ func (r *titleReader) learn(file *ast.File) {
 	}
 }
 
-// position is where a list of parameters or fields has a name, or -1.
-func position(list *ast.FieldList, name string) int {
+// titleIn is where a list of parameters or fields has a title, or -1.
+func titleIn(list *ast.FieldList) int {
 	at := 0
 	for _, field := range list.List {
 		for _, named := range field.Names {
-			if named.Name == name {
+			if named.Name == "title" {
 				return at
 			}
 			at++
@@ -90,7 +90,7 @@ func (r *titleReader) read(declaration ast.Decl) {
 					continue
 				}
 				if function, ok := within.Rhs[i].(*ast.FuncLit); ok {
-					if index := position(function.Type.Params, "title"); index >= 0 {
+					if index := titleIn(function.Type.Params); index >= 0 {
 						inner.takers[name.Name] = index
 					}
 				}
@@ -145,7 +145,7 @@ func (r *titleReader) literal(literal *ast.CompositeLit, of ast.Expr) {
 	case *ast.MapType:
 		element = kind.Value
 	case *ast.StructType:
-		index = position(kind.Fields, "title")
+		index = titleIn(kind.Fields)
 	case *ast.Ident:
 		if at, ok := r.fields[kind.Name]; ok {
 			index = at
