@@ -88,24 +88,28 @@ func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 func TestBuildSecretsAreMountedWhereTheyAreNeeded(t *testing.T) {
 	b := newBench(t)
 	request := b.request(t, "")
-	request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence-key")}
+	// As file() reads them, with line breaks.
+	request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence-key\n"), "key.pem": secret.New(strings.Repeat("cnry-line-of-a-key-that-is-as-long-as-such-lines-are-in-pem\n", 3))}
 	request.Attestations.Provenance = "max"
-	request.Spec.PostInstall = []environment.Command{{Command: fmt.Sprintf("true %d\n", time.Now().UnixNano()) + `test "$(stat -c '%u %a' /run/secrets/licence)" = "1000 400" && sha256sum < /run/secrets/licence > sum && cat /run/secrets/licence`}}
+	request.Spec.PostInstall = []environment.Command{{Command: fmt.Sprintf("true %d\n", time.Now().UnixNano()) + `test "$(stat -c '%u %a' /run/secrets/licence)" = "1000 400" && sha256sum < /run/secrets/licence > sum && cd /run/secrets && cat licence key.pem && base64 key.pem`}}
 	logged := &strings.Builder{}
 	b.daemon.SetLogger(slog.New(slog.NewTextHandler(logged, nil)))
 	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(logged.String(), "cnry-licence-key") || !strings.Contains(logged.String(), "[redacted]") {
-		t.Errorf("the log is not masked:\n%s", logged)
+	encoded := base64.StdEncoding.EncodeToString([]byte(request.BuildSecrets["key.pem"].Reveal()))
+	for _, spelling := range []string{"cnry-licence-key", "cnry-line-of-a-key", encoded[:76], encoded[152:]} {
+		if strings.Contains(logged.String(), spelling) || !strings.Contains(logged.String(), "[redacted]") {
+			t.Errorf("%q is not masked in the log:\n%s", spelling, logged)
+		}
 	}
 	if statement := b.statement(t, request, published.Attestations[0]); strings.Contains(statement, "cnry-licence-key") {
 		t.Error("the secret is in the provenance")
 	}
 	output, err := b.daemon.Run(t.Context(), buildkit.Process{Image: published.Reference(request.Repository), Platform: environment.DefaultPlatform,
 		Args: []string{"/bin/sh", "-c", "cat sum; ls -A /run/secrets 2>/dev/null"}, Env: []string{"PATH=/usr/bin:/bin"}, Cwd: environment.WorkDir, User: "1000:100"}, request.Credentials)
-	sum := sha256.Sum256([]byte("cnry-licence-key"))
+	sum := sha256.Sum256([]byte("cnry-licence-key\n"))
 	if err != nil || strings.TrimSpace(output.Stdout) != hex.EncodeToString(sum[:])+"  -" {
 		t.Errorf("the container says %+v, %v", output, err)
 	}
