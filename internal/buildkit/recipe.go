@@ -95,14 +95,13 @@ func (r recipe) image() (root llb.State, report *llb.State, err error) {
 	if len(spec.AptPackages) > 0 {
 		state = state.Run(append(append(r.networked(), r.buildSecrets(0, 0)...),
 			llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, spec.AptPackages...)),
-			programs(map[string]string{"apt.sh": aptProgram}), llb.WithCustomName(stepApt))...).Root()
+			programs(map[string]string{"apt.sh": aptProgram}), sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepApt))...).Root()
 	}
 	if r.request.Lock != nil {
 		step := state.Run(append(append(r.networked(), r.packageIndex()...),
-			llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
+			llb.Args([]string{"python3", "-I", "-B", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
 			programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
-			// With it pip writes byte-code that is checked by hash: with times the copy in the image would be stale.
-			llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.WithCustomName(stepLock))...)
+			sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepLock))...)
 		written := step.AddMount(reportFolder, llb.Scratch())
 		state, report = step.Root(), &written
 		if len(r.request.Cache.Imports) > 0 {
@@ -121,7 +120,7 @@ func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
 	for i, command := range spec.PostInstall {
 		options := []llb.RunOption{
 			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
-			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)),
+			llb.AddEnv("HOME", environment.Home), sourceDateEpoch(), noByteCode(),
 			llb.WithCustomName(fmt.Sprintf("%s[%d]", stepPostInstall, i)),
 		}
 		if command.Network != nil && *command.Network {
@@ -137,6 +136,15 @@ func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
 	}
 	return state
 }
+
+// sourceDateEpoch makes what compiles Python (pip, Debian's package scripts, compileall) write byte-code that is checked by
+// hash: the times of files become those of the image, so that with times in it every copy would be stale.
+func sourceDateEpoch() llb.RunOption {
+	return llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10))
+}
+
+// noByteCode keeps imports from writing byte-code, which always has times in it.
+func noByteCode() llb.RunOption { return llb.AddEnv("PYTHONDONTWRITEBYTECODE", "1") }
 
 var (
 	owner   = llb.WithUIDGID(environment.UID, environment.GID)

@@ -64,7 +64,8 @@ def ask_index(name):
 
 
 def pip(*arguments, capture=False):
-    command = [sys.executable, "-I", "-X", "utf8", "-m", "pip", *arguments]
+    # -B: what pip imports is not ours to compile; what it installs it compiles all the same.
+    command = [sys.executable, "-I", "-B", "-X", "utf8", "-m", "pip", *arguments]
     return subprocess.run(
         command, env=step_environment(), text=True, errors="replace",
         stdout=subprocess.PIPE if capture else None, stderr=subprocess.PIPE if capture else None,
@@ -138,7 +139,7 @@ def main():
         return 2
 
     importable = subprocess.run(
-        [sys.executable, "-I", "-c", LIST], env=step_environment(), text=True, stdout=subprocess.PIPE, check=True
+        [sys.executable, "-I", "-B", "-c", LIST], env=step_environment(), text=True, stdout=subprocess.PIPE, check=True
     ).stdout
     found = json.loads(importable)
     with open(report_path, "w", encoding="utf-8") as report:
