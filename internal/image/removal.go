@@ -31,7 +31,8 @@ func (r Removal) owns(tag string) bool {
 type Removed struct {
 	// DigestDeleted tells that the digest and all its tags are gone.
 	DigestDeleted bool
-	// Untagged are our tags that were removed one by one; Others the tags of somebody else, for which the digest was left.
+	// Untagged are our tags that were removed one by one; Others the tags of somebody else, for which the digest was left:
+	// they point to it, or to an index that lists it.
 	Untagged, Others []string
 	// Kept is what should have gone and could not.
 	Kept []Kept
@@ -105,7 +106,7 @@ func (c *Client) alreadyGone(ctx context.Context, r Removal) Removed {
 	return done
 }
 
-// holders are the reasons to leave a digest: tags that are not ours, or why it needs to stay beside them.
+// holders are the reasons to leave a digest: tags that are not ours and need it, or why it needs to stay beside them.
 type holders struct {
 	scan scan
 	tags []string
@@ -126,7 +127,7 @@ func (c *Client) holders(ctx context.Context, r Removal) (holders, error) {
 	default:
 		var listed map[string]string
 		if listed, found.why = c.listed(ctx, r.Repository, scanned); listed[r.Digest] != "" {
-			found.why = "the index " + object(r.Repository, listed[r.Digest]) + " lists it"
+			found.tags = append(found.tags, listed[r.Digest])
 		}
 	}
 	return found, nil

@@ -230,8 +230,7 @@ func (m environmentModel) inPlace(state environmentModel, c content, given confi
 	}
 	m.Attested = state.Attested
 	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !given.attestations.IsNull() {
-		// Built or imported without: what is configured holds for the next build.
-		m.Attestations = withGenerator(plannedAttestations(given.attestations, types.ObjectNull(attestationsType)), reference.Reference{})
+		m.Attestations = adoptedAttestations(given.attestations)
 	}
 	m.SpecDigest, m.LockDigest, m.CacheKey = c.spec, c.lock, c.key
 	m.Packages = state.Packages

@@ -79,6 +79,13 @@ func TestUnknown_ArgumentPlansAndIsKnownAfterApply(t *testing.T) {
 		"platform":        {`"linux/amd64"`, "platforms = [terraform_data.x.output]", "", []string{"cache_key"}},
 		"platforms":       {`["linux/amd64"]`, "platforms = terraform_data.x.output", "", []string{"cache_key"}},
 		"label":           {`"a"`, "labels = { team = terraform_data.x.output }", "", []string{"cache_key"}},
+		"attestations":    {`{ sbom = false, sbom_generator = null, provenance = "min" }`, "attestations = terraform_data.x.output", "", []string{"attestations"}},
+		"sbom":            {`false`, "attestations = { sbom = terraform_data.x.output, provenance = \"none\" }", "", nil},
+		"no generator":    {`null`, "attestations = { sbom = false, sbom_generator = terraform_data.x.output, provenance = \"none\" }", "", nil},
+		"generator":       {fmt.Sprintf("%q", s.GeneratorReference), "attestations = { sbom_generator = terraform_data.x.output }", "", nil},
+		"package index":   {`{ url = "https://packages.example.com/simple/", username = null, password_wo = null, password_wo_version = null, ca_certificates = null }`, "package_index = terraform_data.x.output", "", nil},
+		"cache":           {fmt.Sprintf(`{ import = [%q], export = null }`, s.repository+":cache"), "cache = terraform_data.x.output", "", nil},
+		"build secrets":   {`{ a = "some-secret" }`, "build_secrets_wo = terraform_data.x.output\n post_install = [{ command = \"test -s /run/secrets/a\" }]", "", nil},
 		"version and all": {`{ v = "7", policy = "delete" }`, "version = terraform_data.x.output.v\n rebuild_trigger = { n = terraform_data.x.output.v }\n deletion_policy = terraform_data.x.output.policy", "", nil},
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
@@ -123,6 +130,21 @@ func TestUnknown_ContentReplacesAndConverges(t *testing.T) {
 			ConfigPlanChecks: replaced, ConfigStateChecks: []statecheck.StateCheck{s.holds(t)},
 		},
 	)
+}
+
+// What was built without attestations takes unknown ones in place; what has some is replaced, since they may be others.
+func TestUnknown_AttestationsReplaceWhatHasSome(t *testing.T) {
+	s := newStack(t)
+	config := func(provenance string) string {
+		return later("x", fmt.Sprintf(`{ sbom = false, sbom_generator = null, provenance = %q }`, provenance)) + s.config("attestations = terraform_data.x.output")
+	}
+	s.run(t,
+		resource.TestStep{Config: config("none")},
+		resource.TestStep{Config: config("none"), ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+		resource.TestStep{Config: config("min"), ConfigPlanChecks: expect(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
+	)
+	imported, _ := s.retained(t, "")
+	s.run(t, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
 }
 
 func TestUnknown_VersionMovesTheTagInPlace(t *testing.T) {
