@@ -2,11 +2,15 @@ package buildkit_test
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -60,13 +64,22 @@ func TestPrivateIndexIsUsedAndItsLoginIsNowhere(t *testing.T) {
 
 func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 	b := newBench(t)
+	answering := func(status int) func(*buildkit.PackageIndex) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(server.Close)
+		return func(i *buildkit.PackageIndex) {
+			i.URL = &url.URL{Scheme: "http", Host: strings.TrimPrefix(server.URL, "http://")}
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*buildkit.PackageIndex)
 		title  string
 		says   string
 	}{
-		"login":       {func(i *buildkit.PackageIndex) { i.Password = secret.New("cnry-wrong-password") }, "Package index refused the login", "index answered 401"},
-		"certificate": {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Package index cannot be reached", "CERTIFICATE_VERIFY_FAILED"},
+		"no package":   {answering(http.StatusNotFound), "Package index does not have the package", "index answered 404 Not Found for private-tool"},
+		"out of order": {answering(http.StatusInternalServerError), "Package index failed", "index answered 500 Internal Server Error for private-tool"},
+		"login":        {func(i *buildkit.PackageIndex) { i.Password = secret.New("cnry-wrong-password") }, "Package index refused the login", "index answered 401"},
+		"certificate":  {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Package index cannot be reached", "CERTIFICATE_VERIFY_FAILED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			index, lock, _ := privateIndex(t)
@@ -82,6 +95,28 @@ func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 				t.Errorf("the password shows:\n%s", found.Detail())
 			}
 		})
+	}
+}
+
+// TestPrivateIndexWithoutTLSIsAsked has a name that pip does not take for this machine's own, which it would ask anyway.
+func TestPrivateIndexWithoutTLSIsAsked(t *testing.T) {
+	b := newBench(t)
+	index, lock, version := privateIndex(t)
+	plain := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "https", Host: index.URL.Host}) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	})
+	t.Cleanup(plain.Close)
+	request := b.request(t, lock)
+	// BuildKit's own name in a container for 127.0.0.1.
+	request.PackageIndex = &buildkit.PackageIndex{Username: index.Username, Password: index.Password,
+		URL: &url.URL{Scheme: "http", Host: "buildkitsandbox:" + plain.URL[strings.LastIndex(plain.URL, ":")+1:], Path: index.URL.Path}}
+	published, err := b.publish(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if published.Packages["private-tool"] != version {
+		t.Errorf("packages are %v", published.Packages)
 	}
 }
 

@@ -34,7 +34,7 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 		appendProblems(&resp.Diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
 	}
 	validateSBOM(config.Attestations, &resp.Diagnostics)
-	validateBuildInputs(config, &resp.Diagnostics)
+	appendProblems(&resp.Diagnostics, buildInputFaults(config.PackageIndex, config.BuildSecrets).Err(), "Invalid build inputs")
 	validateLogins(config, &resp.Diagnostics)
 }
 
