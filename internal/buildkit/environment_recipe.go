@@ -50,7 +50,7 @@ func (r environmentRecipe) postInstall(state llb.State, spec environment.Spec) l
 	for i, command := range spec.PostInstall {
 		options := []llb.RunOption{
 			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
-			llb.AddEnv("HOME", environment.Home), byCode,
+			llb.AddEnv("HOME", environment.Home), sourceDateEpoch(), noByteCode(),
 			llb.WithCustomName(fmt.Sprintf("%s[%d]", stepPostInstall, i)),
 		}
 		if command.Network != nil && *command.Network {

@@ -71,6 +71,26 @@ func TestInspectReadsAnIndexWithoutItsAttestations(t *testing.T) {
 	}
 }
 
+func TestAttestationsThatWereNotCopiedAreNone(t *testing.T) {
+	f := newFake(t)
+	amd, _ := f.platformImage("linux", "amd64", "", nil, "sha256:l")
+	f.manifest(fields{
+		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageIndex, "manifests": []fields{child(amd, "linux", "amd64", ""), child(someDigest, "unknown", "unknown", "")},
+	}, ocispec.MediaTypeImageIndex, "v1")
+	c, _ := newClient(t, nil)
+	found, err := c.Inspect(t.Context(), f.repo.WithTag("v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Attestations(t.Context(), f.repo, found); err != nil || got == nil || len(got) != 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	f.on("GET", "manifests/"+someDigest, registryError(403, "DENIED", "no access"))
+	if _, err := c.Attestations(t.Context(), f.repo, found); !Denied(err) {
+		t.Errorf("attestations that may not be read: %v", err)
+	}
+}
+
 func TestInspectTakesAManifestsPlatformFromItsConfig(t *testing.T) {
 	f := newFake(t)
 	digest, _ := f.platformImage("linux", "arm64", "v8", nil, "sha256:l")
