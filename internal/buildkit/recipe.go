@@ -162,6 +162,15 @@ func (r recipe) networked() []llb.RunOption {
 	return options
 }
 
+// trigger makes the daemon know a step of an archive or a network by the request's trigger too. The secret is optional and nobody
+// has it, so that nothing is mounted: the step, its layer and the config stay what they are.
+func (r recipe) trigger() []llb.RunOption {
+	if r.request.RebuildTrigger == "" {
+		return nil
+	}
+	return []llb.RunOption{llb.AddSecret("/run/secrets/"+triggerSecret, llb.SecretID(triggerSecret+"-"+r.request.RebuildTrigger), llb.SecretOptional)}
+}
+
 // packageIndex are the mounts by which the install step learns of the package index.
 func (r recipe) packageIndex() []llb.RunOption {
 	index := r.request.PackageIndex
