@@ -5,7 +5,7 @@
 #   uv                                                            a hash-pinned wheel
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
-#   base-root                                                     the base image's root file system, a gzipped tar
+#   base-root plain-root official-python                          root file systems of images, gzipped tars
 # Each is kept under ${XDG_CACHE_HOME:-~/.cache}/terraform-provider-datalayer/NAME-KEY, where KEY is a digest of all
 # that it is made from. An entry is made under another name and renamed, so a killed run leaves nothing half made.
 set -euo pipefail
@@ -112,13 +112,13 @@ install_uv() { # DIR
   say "uv: installing the pinned wheel"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$1" -r "$tools/uv/requirements.txt"
+    --target "$1" -r "$tools/../internal/resolve/uv.txt"
 }
 
-build_base_root() { # DIR
+build_root() { # NAME DIR
   apt_install mmdebstrap mmdebstrap debian-archive-keyring
-  say "base-root: bootstrapping a Debian root file system"
-  "$tools/base-root.sh" "$1/root.tar" && gzip -n -6 "$1/root.tar"
+  say "$1: making a Debian root file system; this can take some minutes, once"
+  "$tools/$1.sh" "$2/root.tar" && gzip -n -6 "$2/root.tar"
 }
 
 [ $# -gt 0 ] || die "usage: tools/install.sh NAME..."
@@ -136,7 +136,7 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/uv/requirements.txt")" install_uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
       echo "$entry_dir/bin/uv"
       ;;
     runc)
@@ -152,8 +152,8 @@ for name in "$@"; do
       entry docker-registry "$({ echo "$candidate"; dpkg --print-architecture; } | key)" unpack_deb docker-registry "$candidate"
       echo "$entry_dir/usr/bin/docker-registry"
       ;;
-    base-root)
-      entry base-root "$(uname -m | key "$tools/base-root.sh")" build_base_root
+    base-root | plain-root | official-python)
+      entry "$name" "$(uname -m | key "$tools/debian-root.sh" "$tools/$name.sh")" build_root "$name"
       echo "$entry_dir/root.tar.gz"
       ;;
     *) die "$name: no such tool" ;;
