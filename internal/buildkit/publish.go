@@ -115,11 +115,11 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	case err == nil:
 		published.Attestations, err = p.Registry.Attestations(ctx, request.Repository, found)
 	}
-	if published.Unread = err; err != nil {
-		return published, nil
+	if published.Unread = err; err == nil {
+		published.Image = found
+		return published, checkStatements(request, published.Attestations)
 	}
-	published.Image = found
-	return published, checkStatements(request, published.Attestations)
+	return published, nil
 }
 
 func (a *phase) enter(name, object string) { a.name, a.object = name, object }

@@ -81,7 +81,7 @@ func TestPushedImageThatLostAPartIsAnError(t *testing.T) {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			next.ServeHTTP(w, r)
-			lost := httptest.NewRequest(http.MethodDelete, path.Join(path.Dir(r.URL.Path), index.Manifests[0].Digest.String()), nil)
+			lost := httptest.NewRequestWithContext(r.Context(), http.MethodDelete, path.Join(path.Dir(r.URL.Path), index.Manifests[0].Digest.String()), nil)
 			lost.Host = r.Host
 			next.ServeHTTP(httptest.NewRecorder(), lost)
 		})
