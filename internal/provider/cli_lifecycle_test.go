@@ -85,6 +85,40 @@ func TestCLI_DeposedImageThatMayNotBeDeletedIsForgotten(t *testing.T) {
 	must(t, s.left(t, left...))
 }
 
+// A refresh does not look into an index. The guide says what does, and how to mend one.
+func TestCLI_DataSourceTellsOfAnIndexThatLostItsImage(t *testing.T) {
+	s := newStack(t)
+	c := s.newCLI(t)
+	config := s.config(`attestations = { sbom = false }`)
+	looking := config + `
+data "datalayer_image" "e" {
+  image = datalayer_environment.e.reference
+}
+`
+	platform := func() string {
+		manifests, _ := c.instances()[0].Attributes["manifests"].(map[string]any) // The data source and the resource have the same.
+		return fmt.Sprint(manifests["linux/amd64"])
+	}
+	c.write("main.tf", looking)
+	c.apply()
+	c.planIsEmpty()
+	manifest := platform()
+	must(t, s.images().Delete(t.Context(), s.target(t), manifest))
+	c.write("main.tf", config)
+	c.planIsEmpty()
+	c.write("main.tf", looking)
+	refused := c.expect(1, "plan")
+	if !strings.Contains(refused.stderr, "the image is incomplete") {
+		t.Errorf("the error does not say that the image is incomplete:\n%s", refused.stderr)
+	}
+	c.apply("-replace=" + address)
+	if now := platform(); now != manifest {
+		t.Errorf("the image built again is %s, want the same content %s", now, manifest)
+	}
+	c.planIsEmpty()
+	c.destroy(s)
+}
+
 // Nobody, root included, can make a file in /proc, so there it cannot be helped by one.
 func TestCLI_BuildsWithoutHomeAndTools(t *testing.T) {
 	for name, home := range map[string]string{"home is read-only": "/proc", "home is not set": ""} {
