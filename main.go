@@ -5,6 +5,9 @@ import (
 	"context"
 	"flag"
 	"log"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
@@ -15,6 +18,9 @@ import (
 var version = "dev"
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "sweep" {
+		os.Exit(sweep(os.Args[2:]))
+	}
 	debug := flag.Bool("debug", false, "serve for a debugger and print what Terraform needs to attach")
 	flag.Parse()
 	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
@@ -24,4 +30,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+func sweep(arguments []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return provider.Sweep(version).Main(ctx, arguments, os.Stdout, os.Stderr)
 }

@@ -150,7 +150,7 @@ func (k *Keeper) purge(ctx context.Context) problem.List {
 	for _, s := range expired {
 		if err := k.Store.Delete(bounded, s.ID); err != nil {
 			warnings = append(warnings, &problem.Problem{
-				Title: "Expired credential was not removed", Object: fmt.Sprintf("%s %s (%s)", k.Store.Service(), s.ID, s.Name), Cause: err,
+				Title: fmt.Sprintf("Expired credential %s was not removed from %s", s.ID, k.Store.Service()), Object: fmt.Sprintf("%s %s (%s)", k.Store.Service(), s.ID, s.Name), Cause: err,
 				Advice: "It is tried again at the next build there. By hand: " + k.Store.Removal(s),
 			})
 			continue

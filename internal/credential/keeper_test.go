@@ -132,7 +132,7 @@ func TestAFailedReleaseIsSettledLater(t *testing.T) {
 	pending := unreleased(t, k.lease.Release(t.Context()), "answered 500: the vault is closed", "To remove it now:")
 	other := credential.Pending{Service: "Elsewhere", ID: "x", Name: "y"}
 	left, problems := k.keeper.Settle(t.Context(), []credential.Pending{other, pending})
-	if len(left) != 2 || len(problems) != 1 || problems[0].Title != "Credential was not removed" {
+	if len(left) != 2 || len(problems) != 1 || problems[0].Title != "Credential c-1 was not removed from Leasetest" {
 		t.Fatalf("left %v, problems %v", left, problems)
 	}
 	k.FailDeletes(0)
@@ -250,7 +250,7 @@ func TestAFailedPurgeIsAWarning(t *testing.T) {
 	expired := k.Put(credential.NewMarker("registry", noon.Add(-time.Hour)).String())
 	k.FailDeletes(3)
 	_, warnings, err := k.keep(t.Context())
-	if err != nil || len(warnings) != 1 || warnings[0].Title != "Expired credential was not removed" || !strings.Contains(warnings[0].Detail(), "/credentials/"+expired) {
+	if err != nil || len(warnings) != 1 || warnings[0].Title != "Expired credential c-1 was not removed from Leasetest" || !strings.Contains(warnings[0].Detail(), "/credentials/"+expired) {
 		t.Errorf("%v, %v", warnings, err)
 	}
 	refused := newKept(t, func(next http.Handler) http.Handler {

@@ -19,6 +19,14 @@ type Pending struct {
 	WorksUntil time.Time `json:"works_until,omitzero"`
 }
 
+// spoken tells it from others in a title: Terraform shows only the first of several warnings with one title.
+func (p Pending) spoken() string {
+	if p.ID == "" {
+		return p.Name
+	}
+	return p.ID
+}
+
 func (p Pending) object() string {
 	if p.ID == "" {
 		return fmt.Sprintf("%s %s", p.Service, p.Name)
@@ -89,7 +97,7 @@ func (k *Keeper) remove(ctx context.Context, p Pending) error {
 		err = fmt.Errorf("%s did not do it within %s: %w", p.Service, k.limit(), err)
 	}
 	return &Unreleased{Pending: p, problem: &problem.Problem{
-		Title: "Credential was not removed", Object: p.object(), Cause: err,
+		Title: fmt.Sprintf("Credential %s was not removed from %s", p.spoken(), p.Service), Object: p.object(), Cause: err,
 		Advice: sentence(p.until(), p.sweeping(), "To remove it now: "+k.Store.Removal(Stored{ID: p.ID, Name: p.Name})),
 	}}
 }

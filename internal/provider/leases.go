@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -48,7 +49,7 @@ func Borrow(ctx context.Context, keeper *credential.Keeper, lease *credential.Le
 		said := *p
 		if i == 0 {
 			for _, u := range unreleased {
-				said.Advice = fmt.Sprintf("%s\n\n%s: %s: %s. %s", said.Advice, u.Title, u.Object, u.Cause, u.Advice)
+				said.Advice = strings.TrimSpace(fmt.Sprintf("%s\n\n%s: %s: %s. %s", said.Advice, u.Title, u.Object, u.Cause, u.Advice))
 			}
 		}
 		all = append(all, &said)

@@ -37,6 +37,8 @@ func New(version string) func() provider.Provider {
 
 type datalayerProvider struct{ version string }
 
+func userAgent(version string) string { return "terraform-provider-datalayer/" + version }
+
 func (p *datalayerProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName = "datalayer"
 	resp.Version = p.version
@@ -89,7 +91,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
 		return
 	}
-	s := &services{userAgent: "terraform-provider-datalayer/" + p.version, logger: newLogger(), maxParallel: defaultMaxParallel}
+	s := &services{userAgent: userAgent(p.version), logger: newLogger(), maxParallel: defaultMaxParallel}
 	if !config.BuildKit.IsNull() && !config.BuildKit.IsUnknown() {
 		var builder buildkitModel
 		if resp.Diagnostics.Append(config.BuildKit.As(ctx, &builder, objectOptions)...); resp.Diagnostics.HasError() {

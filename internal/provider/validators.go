@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
@@ -77,7 +78,7 @@ func pythonVersion() validator.String {
 }
 
 func versionLabel() validator.String {
-	return textRule("Invalid version", versionRule, `1 to 64 letters, digits, ".", "_" or "-"`)
+	return textRule("Invalid version", environment.VersionRule, `1 to 64 letters, digits, ".", "_" or "-"`)
 }
 
 func environmentName() validator.String {

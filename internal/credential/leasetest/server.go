@@ -24,7 +24,7 @@ const Token = "leasetest-token"
 //	DELETE /credentials/{id}  → 204, or 202 while it takes its time, or 404
 //	POST   /builds            {name, credential} → 201 {id}; 422 without the credential
 //	GET    /builds            → [{id, name, …}]
-//	GET    /builds/{id}       → {id, name, status}: "building", "ready", or "failed" where the credential went before the end
+//	GET    /builds/{id}       → {id, name, status}: "building", "ready", or "failed", as where the credential goes too early
 //	DELETE /builds/{id}       → 204 or 404
 type Server struct {
 	URL string
@@ -35,8 +35,8 @@ type Server struct {
 	builds      []*build
 	requests    []string
 	// knobs
-	polls, slow, failing int
-	lost                 map[string]bool
+	polls, slow, failing, broken int
+	lost                         map[string]bool
 }
 
 type kept struct {
@@ -78,6 +78,9 @@ func (s *Server) SlowDelete(n int) { s.knob(func() { s.slow = n }) }
 
 // FailDeletes has the next n deletes of credentials answer 500, all of them if n is negative.
 func (s *Server) FailDeletes(n int) { s.knob(func() { s.failing = n }) }
+
+// FailBuilds has the next n builds end as "failed".
+func (s *Server) FailBuilds(n int) { s.knob(func() { s.broken = n }) }
 
 // LoseAnswer has the next request of this method and path ("POST /credentials") be done and its connection cut.
 func (s *Server) LoseAnswer(request string) { s.knob(func() { s.lost[request] = true }) }
@@ -219,6 +222,9 @@ func (s *Server) answerBuild(r *http.Request, id string) (int, any) {
 		b := s.builds[at]
 		switch {
 		case b.Status == "building" && !s.holds(b.credential):
+			b.Status = "failed"
+		case b.Status == "building" && b.left == 0 && s.broken > 0:
+			s.broken--
 			b.Status = "failed"
 		case b.Status == "building" && b.left == 0:
 			b.Status = "ready"
