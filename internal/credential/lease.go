@@ -88,8 +88,20 @@ func (AWSKeys) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "A
 
 // Acquire gives a credential for the host that allows what is granted there and, where the host can be told so, nothing
 // else. Errors are *problem.Problem.
-func (r *Resolver) Acquire(ctx context.Context, host string, _ []Grant) (*Lease, error) {
+func (r *Resolver) Acquire(ctx context.Context, host string, grants []Grant) (*Lease, error) {
 	host = canonical(host)
+	use := r.uses[host]
+	if who, at, ok := r.aws.identity(host, use.role); ok && !r.hasLogin(host) {
+		state, err := r.aws.login(ctx, host, who, at, grants)
+		if err != nil {
+			return nil, err
+		}
+		lease := &Lease{Host: host, Login: state.login, ExpiresAt: state.expires, Narrowed: who.RoleARN != ""}
+		if lease.Narrowed {
+			lease.AWS = new(AWSKeys).from(state.session, at.Region)
+		}
+		return lease, nil
+	}
 	login, err := r.Credential(ctx, host)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,8 @@ type Credential struct {
 	RefreshToken secret.Value
 	// Source says where it comes from, for errors: "the provider's registries".
 	Source string
+	// RenewAt is when to ask for it again, shortly before it ends; zero if it is not known to.
+	RenewAt time.Time
 }
 
 // String names a login without its secret: `the login of "ci" from the provider's registries`.
