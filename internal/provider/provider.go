@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -28,7 +29,7 @@ import (
 
 const defaultMaxParallel = 2
 
-var _ provider.Provider = &datalayerProvider{}
+var _ provider.ProviderWithEphemeralResources = &datalayerProvider{}
 
 // New gives the constructor that the plugin server wants. version is the release, "dev" or "test".
 func New(version string) func() provider.Provider {
@@ -116,7 +117,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	}
 	s.credentials = credential.NewResolver(s.static)
 	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent, Logger: s.logger})
-	resp.ResourceData, resp.DataSourceData = s, s
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
 }
 
 func addLogins(static credential.Static, logins map[string]attr.Value, resp *provider.ConfigureResponse) {
@@ -153,4 +154,8 @@ func (p *datalayerProvider) Resources(context.Context) []func() resource.Resourc
 
 func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{newImageDataSource}
+}
+
+func (p *datalayerProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{newRegistryCredentials}
 }
