@@ -179,7 +179,7 @@ func TestCLI_RefusedPushHidesTheLogin(t *testing.T) {
 }
 
 // storage is the directory of the stack's registry, found by the one repository in it.
-func (g *guarded) storage(t *testing.T) string {
+func (s *stack) storage(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(t.TempDir()), "*", "registry", "docker", "registry", "v2", "repositories", "team", "env"))
 	if err != nil || len(found) != 1 {
