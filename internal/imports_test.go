@@ -29,7 +29,7 @@ var lines = [][]string{
 }
 
 // workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.
-var workshops = []string{"enginetest", "demo", "bench", "sbom"}
+var workshops = []string{"enginetest", "awstest", "demo", "bench", "sbom"}
 
 func lineOf(room string) int {
 	return slices.IndexFunc(lines, func(rooms []string) bool { return slices.Contains(rooms, room) })
