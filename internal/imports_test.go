@@ -19,7 +19,7 @@ const module = "github.com/datalayer/terraform-provider-datalayer/internal/"
 var lines = [][]string{
 	{"provider"},
 	{"sweep", "conformance", "resolve"},
-	{"buildkit", "e2b", "daytona", "modal"},
+	{"buildkit", "e2b", "daytona", "modal", "ecr"},
 	{"sandbox"},
 	{"jupyter", "credential", "doctor"},
 	{"image"},

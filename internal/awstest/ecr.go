@@ -24,7 +24,10 @@ type ecrRequest struct {
 	RepositoryName string    `json:"repositoryName"`
 	ImageIDs       []imageID `json:"imageIds"`
 	MaxResults     int       `json:"maxResults"`
-	NextToken      string    `json:"nextToken"`
+	Filter         struct {
+		TagStatus string `json:"tagStatus"`
+	} `json:"filter"`
+	NextToken string `json:"nextToken"`
 	// AcceptedMediaTypes: an index is given as its first image where it is not among them.
 	AcceptedMediaTypes []string `json:"acceptedMediaTypes"`
 }
@@ -143,6 +146,9 @@ func describeImages(request ecrRequest, account string, images map[string]*store
 		return map[string]any{"imageDetails": details}, nil
 	}
 	digests := slices.Sorted(maps.Keys(images))
+	if request.Filter.TagStatus == "TAGGED" {
+		digests = slices.DeleteFunc(digests, func(digest string) bool { return len(images[digest].tags) == 0 })
+	}
 	start, _ := strconv.Atoi(request.NextToken)
 	end := min(start+pageSize, len(digests))
 	for _, digest := range digests[start:end] {
