@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
@@ -116,10 +115,6 @@ func NewAWS(o AWSOptions) *AWS {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.HTTPClient == nil {
-		o.HTTPClient = awshttp.NewBuildableClient()
-	}
-	o.HTTPClient = plainWords{o.HTTPClient}
 	return &AWS{options: o, bases: map[string]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
 }
 
@@ -327,7 +322,10 @@ func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
 	if cfg, ok := a.bases[profile]; ok {
 		return cfg, nil
 	}
-	options := []func(*config.LoadOptions) error{config.WithHTTPClient(a.options.HTTPClient), config.WithAppID("terraform-provider-datalayer")}
+	options := []func(*config.LoadOptions) error{config.WithAppID("terraform-provider-datalayer")}
+	if a.options.HTTPClient != nil {
+		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
+	}
 	if profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))
 	}
@@ -335,6 +333,8 @@ func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, configProblem(profile, err)
 	}
+	// Only now: the SDK's own client takes AWS_CA_BUNDLE while the configuration is read.
+	cfg.HTTPClient = plainWords{cfg.HTTPClient}
 	a.bases[profile] = cfg
 	return cfg, nil
 }
