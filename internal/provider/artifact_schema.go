@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"time"
 
@@ -48,6 +49,9 @@ type artifactArguments struct {
 	DeletionPolicy types.String   `tfsdk:"deletion_policy"`
 	Timeouts       timeouts.Value `tfsdk:"timeouts"`
 }
+
+// Format keeps the password of base_registry out of every way of printing.
+func (artifactArguments) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "artifact") }
 
 // artifactOutputs are the outputs of the schema that all artifacts share.
 type artifactOutputs struct {

@@ -32,12 +32,15 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"services": &services{
 			static: static, credentials: resolver, registries: image.New(image.Options{Credentials: resolver}), logger: slog.New(slog.DiscardHandler),
 		},
-		"buildkitTLS":      *newBuildkitTLS(tls),
-		"buildkitModel":    buildkitModel{TLS: tls},
-		"login":            login{"h.example", held},
-		"logins":           []login{{"h.example", held}},
-		"providerModel":    providerModel{Registries: logins},
-		"environmentModel": model,
+		"buildkitTLS":              *newBuildkitTLS(tls),
+		"buildkitModel":            buildkitModel{TLS: tls},
+		"login":                    login{"h.example", held},
+		"logins":                   []login{{"h.example", held}},
+		"providerModel":            providerModel{Registries: logins},
+		"environmentModel":         model,
+		"artifactArguments":        artifactArguments{BaseRegistry: block},
+		"registryCredentialsModel": registryCredentialsModel{Password: text},
+		"opened login":             []registryCredentialsModel{{Password: text}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
