@@ -17,8 +17,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/provider"
 )
 
-// clear are types whose secrets fmt prints as they are. secret.Value, by contrast, never prints; its own tests hold that.
-var clear = []string{"github.com/aws/aws-sdk-go-v2/aws.Credentials"}
+// inTheClear are types whose secrets fmt prints as they are. secret.Value, by contrast, never prints; its own tests hold that.
+var inTheClear = []string{"github.com/aws/aws-sdk-go-v2/aws.Credentials"}
 
 // secretName is what a field is called that should be a secret.Value.
 var secretName = regexp.MustCompile(`(?i)password|passphrase|secret$|secretkey|secretaccesskey|sessiontoken|accesstoken|apikey|privatekey`)
@@ -98,17 +98,17 @@ func secretAttributes(t *testing.T) map[string]bool {
 	}
 	names := map[string]bool{}
 	var walk func([]*tfprotov6.SchemaAttribute) bool
-	walk = func(attributes []*tfprotov6.SchemaAttribute) (any bool) {
+	walk = func(attributes []*tfprotov6.SchemaAttribute) (found bool) {
 		for _, a := range attributes {
 			secret := a.Sensitive || a.WriteOnly
 			if a.NestedType != nil && walk(a.NestedType.Attributes) {
 				secret = true
 			}
 			if secret {
-				names[a.Name], any = true, true
+				names[a.Name], found = true, true
 			}
 		}
-		return any
+		return found
 	}
 	walk(schema.Provider.Block.Attributes)
 	for _, all := range []map[string]*tfprotov6.Schema{schema.ResourceSchemas, schema.DataSourceSchemas, schema.EphemeralResourceSchemas} {
@@ -144,7 +144,7 @@ func heldBy(of types.Type, reached bool, attributes map[string]bool, seen map[ty
 		return heldBy(types.Unalias(of), reached, attributes, seen)
 	case *types.Named:
 		name := of.String()
-		if slices.Contains(clear, name) {
+		if slices.Contains(inTheClear, name) {
 			return "a " + name
 		}
 		inner, ok := of.Underlying().(*types.Struct)

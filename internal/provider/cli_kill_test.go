@@ -75,7 +75,7 @@ func TestCLI_KilledAtEveryRequestLeavesNoCredential(t *testing.T) {
 }
 
 // killAt gives how many credentials were at the service after the kill.
-func (k killing) killAt(t *testing.T, n int, landed bool, recover func(*leased)) (left int) {
+func (k killing) killAt(t *testing.T, n int, landed bool, recovery func(*leased)) (left int) {
 	t.Helper()
 	l := newLeased(t)
 	k.prepare(l)
@@ -92,7 +92,7 @@ func (k killing) killAt(t *testing.T, n int, landed bool, recover func(*leased))
 	l.secret.unsaid(t, "killed apply", o)
 	left = len(l.server.Credentials())
 	l.at(leaseLater)
-	recover(l)
+	recovery(l)
 	if kept := l.server.Credentials(); len(kept) > 0 {
 		t.Errorf("the service still keeps %v; its requests were %v", kept, l.server.Requests())
 	}

@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestCLI_ReleaseThatFailsOnceIsDoneByTheNextOperation(t *testing.T) {
 	l.apply().says(t, "0 added, 0 changed, 0 destroyed")
 	l.server.ResetRequests()
 	l.planIsEmpty()
-	if requests := l.server.Requests(); !slices.Equal(requests, []string{"GET /builds/" + before.Attributes["id"].(string)}) {
+	if requests := l.server.Requests(); !slices.Equal(requests, []string{"GET /builds/" + fmt.Sprint(before.Attributes["id"])}) {
 		t.Errorf("a plan after the release makes the requests %v", requests)
 	}
 	if after := l.only(); after.Attributes["id"] != before.Attributes["id"] {

@@ -201,8 +201,8 @@ func rounded(d time.Duration) string {
 	case d < 24*time.Hour:
 		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
 	}
-	days := d / (24 * time.Hour)
-	return fmt.Sprintf("%dd%dh", days, (d-days*24*time.Hour)/time.Hour)
+	const day = 24 * time.Hour
+	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
 }
 
 // oneLine keeps an error on the line that it belongs to.
