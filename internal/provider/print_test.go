@@ -34,8 +34,8 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		},
 		"buildkitTLS":      *newBuildkitTLS(tls),
 		"buildkitModel":    buildkitModel{TLS: tls},
-		"login":            login{"h.example", held},
-		"logins":           []login{{"h.example", held}},
+		"login":            login{host: "h.example", credential: held},
+		"logins":           []login{{host: "h.example", credential: held}},
 		"providerModel":    providerModel{Registries: logins},
 		"environmentModel": model,
 	} {
