@@ -5,6 +5,7 @@ package awstest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -166,6 +167,20 @@ func (c *Cloud) Strangers() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.strangers)
+}
+
+// Secrets are the secret keys, session tokens and login tokens that were given out so far.
+func (c *Cloud) Secrets() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	secrets := slices.Collect(maps.Keys(c.tokens))
+	for _, p := range c.principals {
+		secrets = append(secrets, p.secret)
+		if p.sessionToken != "" {
+			secrets = append(secrets, p.sessionToken)
+		}
+	}
+	return secrets
 }
 
 // EndTokens ends every login token that was given so far.

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
@@ -38,6 +40,21 @@ type Identity struct {
 	RoleARN, ExternalID string
 	// SessionDuration is how long a session of the role lasts.
 	SessionDuration time.Duration
+}
+
+var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]{1,576}$`)
+
+// ValidRoleARN tells whether a text can be the ARN of an IAM role.
+func ValidRoleARN(text string) bool { return roleARN.MatchString(text) }
+
+// ParseSessionDuration reads a duration ("15m") that STS takes: MinSessionDuration to MaxSessionDuration, in whole seconds.
+func ParseSessionDuration(text string) (time.Duration, error) {
+	duration, err := time.ParseDuration(text)
+	if err == nil && duration >= MinSessionDuration && duration <= MaxSessionDuration && duration%time.Second == 0 {
+		return duration, nil
+	}
+	return 0, &problem.Problem{Title: "Invalid session_duration", Object: fmt.Sprintf("session_duration = %q", text),
+		Advice: `Write a duration from "15m" (900 seconds) to "12h" (43200 seconds), in whole seconds: STS takes no other.`}
 }
 
 // over is the identity with the fields of a more special one. An external id belongs to its role.
@@ -199,6 +216,20 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 	return *state, nil
 }
 
+// end is when the login token that was given last ends; zero if none was.
+func (a *AWS) end(who Identity, at ECRHost, grants []Grant) time.Time {
+	state, _, err := a.state(who, at, grants)
+	if err != nil {
+		return time.Time{}
+	}
+	leave, err := state.enter(context.Background()) // Whoever is in there now is bounded.
+	if err != nil {
+		return time.Time{}
+	}
+	defer leave()
+	return state.expires
+}
+
 // enterSession sees to it that the state holds keys that work.
 func (a *AWS) enterSession(ctx context.Context, state *awsState, host string, who Identity, at ECRHost, policy string) error {
 	now := a.options.Now()
@@ -337,6 +368,9 @@ func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
 		return aws.Config{}, configProblem(profile, err)
 	}
 	// Only now: the SDK's own client takes AWS_CA_BUNDLE while the configuration is read.
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient()
+	}
 	cfg.HTTPClient = plainWords{cfg.HTTPClient}
 	a.bases[profile] = cfg
 	return cfg, nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
@@ -105,6 +106,21 @@ func (r *Resolver) Credential(ctx context.Context, host string) (image.Credentia
 		c.Source = "the Docker configuration"
 	}
 	return c, err
+}
+
+// LastEnd is when the last of the login tokens ends that AWS gave for the hosts in use; zero if it gave none.
+func (r *Resolver) LastEnd() time.Time {
+	var last time.Time
+	for host, use := range r.uses {
+		who, at, ok := r.aws.identity(host, use.role)
+		if !ok || r.hasLogin(host) {
+			continue
+		}
+		if end := r.aws.end(who, at, use.grants); end.After(last) {
+			last = end
+		}
+	}
+	return last
 }
 
 // Format keeps the credentials out of every way of printing: fmt does not ask what lies in unexported fields.

@@ -112,7 +112,7 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
 				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
 			}}},
-		"base_registry": registryAttribute("The login for the host of `base`."),
+		"base_registry": baseRegistryAttribute(),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
 		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
@@ -152,6 +152,19 @@ func registryAttribute(purpose string) schema.Attribute {
 		}}
 }
 
+// baseRegistryAttribute is a login as registryAttribute describes it, or a role that gets one for a base on Amazon ECR.
+func baseRegistryAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{Optional: true,
+		MarkdownDescription: "The login for the host of `base`: `username` and `password_wo`, or `role_arn` for a base on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration, and is used at create alone.",
+		Attributes: map[string]schema.Attribute{
+			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `role_arn`.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn`. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
+				MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each build, with a session policy that allows pulls from the base's repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `base` and `repository` must be in two registries then: a build takes one credential for a host."},
+		}}
+}
+
 func sharedOutputs() map[string]schema.Attribute {
 	text := func(description string) schema.Attribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
@@ -172,7 +185,7 @@ func sharedOutputs() map[string]schema.Attribute {
 		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
 		"lock_digest":           text("Digest of the lock's canonical form; null without a lock."),
 		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
-		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339). Always null for this resource: BuildKit gets a login over its connection for one build."),
+		"credential_expires_at": text("When the last credential that was handed to the service ends (RFC 3339). BuildKit gets a login over its connection for one build: for a registry of Amazon ECR that AWS gave the login for, this is the end of the login token, 12 hours after it was made, however short the session was. Null for logins that are not known to end."),
 		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"what":         text("`tag`."),

@@ -30,11 +30,11 @@ func (c *cli) sweepImages(arguments ...string) (said string, code int) {
 // registryClient logs in as the CLI's provider does.
 func (s *stack) registryClient(t *testing.T, c *cli) *image.Client {
 	t.Helper()
-	static, err := credential.ParseRegistries(c.env["DATALAYER_REGISTRIES"])
+	given, err := credential.ParseRegistries(c.env["DATALAYER_REGISTRIES"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	return image.New(image.Options{Credentials: credential.NewResolver(static)})
+	return image.New(image.Options{Credentials: credential.NewResolver(given.Logins)})
 }
 
 // A killed apply may leave an image that no state knows: sweep finds it, and its commands import or remove it.

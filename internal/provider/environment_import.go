@@ -31,7 +31,9 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 		return
 	}
 	ref.Tag = ""
-	found, err := r.services.registry().Inspect(ctx, ref)
+	defer r.services.warn(&resp.Diagnostics)
+	client := r.services.registry(nil, reads(ref.Repository), looks(ref.Repository))
+	found, err := client.Inspect(ctx, ref)
 	if err != nil {
 		if image.NotFound(err) {
 			err = &problem.Problem{Title: "Image to import does not exist", Object: ref.String(), Cause: err, Advice: "Import by the reference output of the resource: repository@sha256:…"}
@@ -39,7 +41,7 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 		appendProblems(&resp.Diagnostics, err, "Image to import cannot be read")
 		return
 	}
-	tags, complete, err := r.services.registry().TagsOf(ctx, ref.Repository, ref.Digest)
+	tags, complete, err := client.TagsOf(ctx, ref.Repository, ref.Digest)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Tags of the image to import cannot be read")
 		return
@@ -67,7 +69,7 @@ func (r *environmentResource) ImportState(ctx context.Context, req resource.Impo
 	set("manifests", stringMapValue(found.Manifests))
 	set("media_type", found.MediaType)
 	set("size_bytes", types.Int64Value(found.SizeBytes))
-	statements, err := r.services.registry().Attestations(ctx, ref.Repository, found)
+	statements, err := client.Attestations(ctx, ref.Repository, found)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Attestations of the image to import cannot be read")
 		return

@@ -34,7 +34,7 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		return
 	}
 	if req.State.Raw.IsNull() {
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, r.services, &resp.Diagnostics))...)
 		return
 	}
 	var state environmentModel
@@ -47,7 +47,7 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		if origin.imported && !content.key.IsUnknown() && !content.key.Equal(state.CacheKey) {
 			resp.Diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), content.key.ValueString()))
 		}
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, r.services, &resp.Diagnostics))...)
 		return
 	}
 	if !given.python.IsNull() && !given.python.IsUnknown() && !state.PythonVersion.IsNull() && !given.python.Equal(state.PythonVersion) {
@@ -188,7 +188,7 @@ func sameRepository(planned, prior types.String) bool {
 }
 
 // asNew is the plan of an artifact that is to be built.
-func (m environmentModel) asNew(c content, given configured, diagnostics *diag.Diagnostics) environmentModel {
+func (m environmentModel) asNew(c content, given configured, s *services, diagnostics *diag.Diagnostics) environmentModel {
 	m.PythonVersion = given.python
 	if given.python.IsNull() {
 		m.PythonVersion = types.StringUnknown()
@@ -198,7 +198,7 @@ func (m environmentModel) asNew(c content, given configured, diagnostics *diag.D
 	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	m.Manifests, m.Artifact = types.MapUnknown(types.StringType), m.artifact(types.StringValue(environment.Contract))
 	m.SizeBytes, m.BuildDurationSeconds = types.Int64Unknown(), types.Float64Unknown()
-	m.CredentialExpiresAt, m.Retained = types.StringNull(), noneRetained()
+	m.CredentialExpiresAt, m.Retained = s.plannedExpiry(m), noneRetained()
 	return m
 }
 

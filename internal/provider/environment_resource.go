@@ -42,6 +42,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	}
 	ctx, running := begin(ctx, "create", plan.Name, plan.Timeouts.Create, createTimeout, &resp.Diagnostics)
 	defer running.end()
+	defer r.services.warn(&resp.Diagnostics)
 	logins := resourceLogins(ctx, req.Config, plan, &resp.Diagnostics)
 	request := plan.request(&resp.Diagnostics)
 	request.PackageIndex, request.BuildSecrets = buildInputs(ctx, req.Config, &resp.Diagnostics)
@@ -53,11 +54,13 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 		running.failed(err, "Build network cannot be set up")
 		return
 	}
-	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
+	request.Network = network
+	publisher := r.services.publisher(logins, &request)
 	tag := imageTag(plan.Version.ValueString(), newNonce())
-	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
+	published, err := publisher.Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
 		known := plan.pushed(request.Repository, pushed, tag)
+		known.CredentialExpiresAt = expiry(request)
 		resp.Diagnostics.Append(resp.State.Set(ctx, known)...)
 		resp.Diagnostics.Append(identify(ctx, resp.Identity, known.Repository, known.Digest)...)
 	})
@@ -69,6 +72,7 @@ func (r *environmentResource) Create(ctx context.Context, req resource.CreateReq
 	if published.Unread != nil {
 		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
 	}
+	plan.CredentialExpiresAt = expiry(request)
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan.pushed(request.Repository, *published, tag).described(published.Image, published.Attestations))...)
 }
 
@@ -82,16 +86,17 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 	}
 	ctx, running := begin(ctx, "read", state.Name, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
 	defer running.end()
-	if r.services.registriesUnknown {
-		resp.Diagnostics.AddWarning("Environment was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
-		return
-	}
+	defer r.services.warn(&resp.Diagnostics)
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
 		running.failed(err, "Repository to refresh cannot be read")
 		return
 	}
-	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
+	if r.services.loginUnknown(repository.Host) {
+		resp.Diagnostics.AddWarning("Environment was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries or aws hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
+		return
+	}
+	presence, err := r.services.registry(nil, looks(repository)).Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
 	if err != nil {
 		running.failed(keepsState(state.withoutLogin(err)), "Environment could not be refreshed")
 		return
@@ -110,10 +115,11 @@ func (r *environmentResource) Read(ctx context.Context, req resource.ReadRequest
 
 // describe reads what a Create could not read back of its image.
 func (r *environmentResource) describe(ctx context.Context, running operation, repository reference.Repository, state environmentModel, resp *resource.ReadResponse) {
-	found, err := r.services.registry().Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
+	client := r.services.reader(reads(repository))
+	found, err := client.Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
 	var statements []image.Attestation
 	if err == nil {
-		statements, err = r.services.registry().Attestations(ctx, repository, found)
+		statements, err = client.Attestations(ctx, repository, found)
 	}
 	if err != nil {
 		running.failed(keepsState(err), "Environment could not be described")
@@ -131,6 +137,7 @@ func (r *environmentResource) Update(ctx context.Context, req resource.UpdateReq
 	}
 	ctx, running := begin(ctx, "update", plan.Name, plan.Timeouts.Update, updateTimeout, &resp.Diagnostics)
 	defer running.end()
+	defer r.services.warn(&resp.Diagnostics)
 	if plan.Tag.IsUnknown() {
 		plan.Tag = types.StringValue(imageTag(plan.Version.ValueString(), newNonce()))
 	}
@@ -159,7 +166,7 @@ func (r *environmentResource) retag(ctx context.Context, running operation, logi
 		running.failed(err, "Repository in plan cannot be read")
 		return
 	}
-	kept, err := r.services.registryWith(logins).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
+	kept, err := r.services.registry(logins, writes(repository), removes(repository)).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
 	if err != nil && kept == "" {
 		running.failed(imageGone(err, state), "Tag could not be changed")
 		return
@@ -185,17 +192,20 @@ func (r *environmentResource) Delete(ctx context.Context, req resource.DeleteReq
 	}
 	ctx, running := begin(ctx, "delete", state.Name, state.Timeouts.Delete, deleteTimeout, &resp.Diagnostics)
 	defer running.end()
+	defer r.services.warn(&resp.Diagnostics)
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
 		running.failed(err, "Repository to delete from cannot be read")
 		return
 	}
+	uses := []access{removes(repository)}
 	removal := image.Removal{Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), Owns: state.ownsTag}
 	if state.BuiltAt.IsNull() {
 		// It was imported, so it must prove that this provider made it; of what Create made, state is the proof.
 		removal.RequireLabel = environment.LabelCacheKey
+		uses = append(uses, reads(repository))
 	}
-	removed, err := r.services.registry().Remove(ctx, removal)
+	removed, err := r.services.registry(nil, uses...).Remove(ctx, removal)
 	if err != nil {
 		running.failed(deleteKeepsState(state.withoutLogin(err)), "Environment could not be deleted")
 		return

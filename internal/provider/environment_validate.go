@@ -16,7 +16,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
-	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
@@ -72,30 +71,5 @@ func validateTimeouts(limits map[string]attr.Value, diagnostics *diag.Diagnostic
 		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
 			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
 		}
-	}
-}
-
-// validateLogins refuses two logins for one host: BuildKit takes one credential for a host in a whole build.
-func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
-	for name, block := range map[string]types.Object{"base_registry": config.BaseRegistry, "registry": config.Registry} {
-		if password := member[types.String](block, "password_wo"); !block.IsNull() && !block.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
-			diagnostics.AddAttributeError(path.Root(name).AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", name, name))
-		}
-	}
-	base, err := reference.Parse(config.Base.ValueString())
-	if err != nil || config.BaseRegistry.IsNull() || config.Registry.IsNull() || config.BaseRegistry.IsUnknown() || config.Registry.IsUnknown() {
-		return
-	}
-	repository, err := reference.ParseRepository(config.Repository.ValueString())
-	if err != nil || repository.Host != base.Host {
-		return
-	}
-	for _, attribute := range []string{"username", "password_wo"} {
-		one, other := member[types.String](config.BaseRegistry, attribute), member[types.String](config.Registry, attribute)
-		if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
-			continue
-		}
-		diagnostics.AddAttributeError(path.Root("base_registry").AtName(attribute), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.%s is not registry.%s. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, attribute, attribute))
-		return
 	}
 }

@@ -126,7 +126,7 @@ func (e *registryCredentials) Open(ctx context.Context, req ephemeral.OpenReques
 	if !lease.ExpiresAt.IsZero() {
 		config.ExpiresAt = types.StringValue(lease.ExpiresAt.UTC().Format(time.RFC3339))
 		resp.RenewAt = lease.ExpiresAt.Add(-renewBefore)
-		text, err := json.Marshal(expiry{host, lease.ExpiresAt})
+		text, err := json.Marshal(loginEnd{host, lease.ExpiresAt})
 		if err != nil {
 			resp.Diagnostics.AddError("Expiry of the registry login cannot be kept", err.Error())
 			return
@@ -157,8 +157,8 @@ func (e *registryCredentials) noPassword(lease *credential.Lease) error {
 	return p
 }
 
-// expiry is what an opened login's private data holds.
-type expiry struct {
+// loginEnd is what an opened login's private data holds.
+type loginEnd struct {
 	Host string    `json:"host"`
 	At   time.Time `json:"at"`
 }
@@ -167,7 +167,7 @@ type expiry struct {
 func (e *registryCredentials) Renew(ctx context.Context, req ephemeral.RenewRequest, resp *ephemeral.RenewResponse) {
 	text, found := req.Private.GetKey(ctx, expiryKey)
 	resp.Diagnostics.Append(found...)
-	var ends expiry
+	var ends loginEnd
 	if err := json.Unmarshal(text, &ends); err != nil {
 		resp.Diagnostics.AddError("Expiry of the registry login cannot be read", err.Error())
 		return

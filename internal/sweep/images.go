@@ -5,20 +5,24 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
+// Opener gives a client whose login allows these actions in the repository.
+type Opener func(repository reference.Repository, actions ...credential.Action) *image.Client
+
 // images are those of datalayer_environment, in the repositories given. Registries keep no credentials and no sandboxes.
 type images struct {
-	registry     *image.Client
+	open         Opener
 	repositories []reference.Repository
 }
 
 // Images looks for the images of datalayer_environment in these repositories and no other.
-func Images(registry *image.Client, repositories []reference.Repository) Service {
-	return images{registry, repositories}
+func Images(open Opener, repositories []reference.Repository) Service {
+	return images{open, repositories}
 }
 
 func (images) Name() string { return "Registries" }
@@ -35,7 +39,7 @@ func (images) Leftovers(context.Context) ([]Leftover, error) { return nil, nil }
 // Artifacts are the images with a cache key and a tag of ours: what others built on an image of ours has the one only.
 func (i images) Artifacts(ctx context.Context) (all []Artifact, err error) {
 	for _, repository := range i.repositories {
-		marked, failure := i.registry.Marked(ctx, repository, environment.LabelCacheKey)
+		marked, failure := i.open(repository, credential.Pull, credential.Describe).Marked(ctx, repository, environment.LabelCacheKey)
 		err = errors.Join(err, failure)
 		for _, m := range marked {
 			if ours := ourTags(m.Tags); len(ours) > 0 {
@@ -60,7 +64,7 @@ func ourTags(tags []string) (ours []string) {
 }
 
 func (i images) remove(ctx context.Context, m image.Marked, ours []string) error {
-	done, err := i.registry.Remove(ctx, image.Removal{
+	done, err := i.open(m.Reference.Repository, credential.Pull, credential.Describe, credential.Delete).Remove(ctx, image.Removal{
 		Repository: m.Reference.Repository, Digest: m.Reference.Digest, Tags: ours, RequireLabel: environment.LabelCacheKey,
 	})
 	switch {

@@ -35,7 +35,7 @@ Exit status: 0 if nothing remains that should be gone; 1 if something does, or a
 not answer; 2 if the options are not understood. What is in use and artifacts do not count.
 `
 
-// Setting is an environment variable that services are configured by, for --help.
+// Setting is an environment variable that services are configured by, for --help. Meaning may have several lines.
 type Setting struct{ Variable, Meaning string }
 
 // Program is the command.
@@ -102,7 +102,7 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 func (p Program) help(out io.Writer) {
 	var lines strings.Builder
 	for _, s := range p.Settings {
-		fmt.Fprintf(&lines, "  %-23s  %s\n", s.Variable, s.Meaning)
+		fmt.Fprintf(&lines, "  %-23s  %s\n", s.Variable, strings.ReplaceAll(s.Meaning, "\n", "\n"+strings.Repeat(" ", 27)))
 	}
 	_, _ = fmt.Fprintf(out, usage, lines.String())
 }
