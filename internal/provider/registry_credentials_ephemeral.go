@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -107,6 +108,7 @@ func (e *registryCredentials) Open(ctx context.Context, req ephemeral.OpenReques
 		return
 	}
 	lease, err := e.services.credentials.Acquire(ctx, host, grants)
+	e.services.warn(&resp.Diagnostics)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Registry login could not be had")
 		return
@@ -146,13 +148,13 @@ func (e *registryCredentials) noPassword(lease *credential.Lease) error {
 	}
 	p := &problem.Problem{
 		Title: "No login for this registry", Path: []any{"host"}, Object: lease.Host,
-		Advice: fmt.Sprintf("It was looked for in the provider's registries, then in %s, then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, credential helpers included).", credential.RegistriesVariable),
+		Advice: fmt.Sprintf("It was looked for in the provider's registries, then in %s, then, for a host of ECR, at AWS where the provider's aws or registries[host].ecr ask for it, then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, credential helpers included).", credential.RegistriesVariable),
 	}
 	if known := slices.Sorted(maps.Keys(e.services.static)); len(known) > 0 {
 		p.Advice += " Logins are configured for " + strings.Join(known, ", ") + "."
 	}
-	if e.services.registriesUnknown {
-		p.Advice += " The provider's registries hold values that are not known before apply: an ephemeral resource is opened at plan too, so they must come from what is known then."
+	if e.services.loginUnknown(lease.Host) {
+		p.Advice += " The provider's registries or aws hold values that are not known before apply: an ephemeral resource is opened at plan too, so they must come from what is known then."
 	}
 	return p
 }
@@ -172,7 +174,10 @@ func (e *registryCredentials) Renew(ctx context.Context, req ephemeral.RenewRequ
 		resp.Diagnostics.AddError("Expiry of the registry login cannot be read", err.Error())
 		return
 	}
-	resp.Diagnostics.AddWarning("Registry login is about to expire", fmt.Sprintf("The password for %s that this run was given works until %s, and Terraform has no way to give the providers that use it a new one within a run. If they fail with 401 or 403 after that, apply again: each run opens a login of its own.", ends.Host, ends.At.UTC().Format(time.RFC3339)))
+	said := fmt.Sprintf("The password for %s that this run was given works until %s, and Terraform has no way to give the providers that use it a new one within a run. If they fail with 401 or 403 after that, apply again: each run opens a login of its own.", ends.Host, ends.At.UTC().Format(time.RFC3339))
+	// Not every CLI shows a warning of a renewal; all keep the log.
+	tflog.Warn(ctx, "Registry login is about to expire: "+said)
+	resp.Diagnostics.AddWarning("Registry login is about to expire", said)
 }
 
 type registryCredentialsModel struct {
