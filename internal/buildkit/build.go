@@ -52,7 +52,9 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(append(request.loginSecrets(ctx), request.secrets()...)...)
+	hidden := append(request.loginSecrets(ctx), request.secrets()...)
+	masker := secret.NewMasker(hidden...)
+	credentials := &credentialServer{source: request.Credentials}
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -64,7 +66,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
 		CacheExports:  request.Cache.exports(),
-		Session:       attachables(request.Credentials, request.mounts()),
+		Session:       attachables(credentials, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",
@@ -76,7 +78,10 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	if err != nil {
 		// The daemon sends the error of the build function back as text: the function's own says more.
 		err = errors.Join(s.fault, err)
-		return nil, buildFailure{request: request, daemon: d, step: followed.failed(), masker: masker}.explain(ctx, err)
+		given, refusals := credentials.seen()
+		return nil, buildFailure{
+			request: request, daemon: d, step: followed.failed(), masker: secret.NewMasker(append(hidden, given...)...), refusals: refusals,
+		}.explain(ctx, err)
 	}
 	s.result.Unexported = followed.cacheFaults()
 	s.result.Digest = response.ExporterResponse[exptypes.ExporterImageDigestKey]

@@ -2,14 +2,15 @@ package environment
 
 import (
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
-// VersionRule is what the version of an image may be, and so what stands between "v" and the nonce in its tag.
-const VersionRule = `^[A-Za-z0-9._-]{1,64}$`
+var versionPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
-var versionPattern = regexp.MustCompile(VersionRule)
+// ValidVersion tells what the version of an image may be, and so what stands between "v" and the nonce in its tag.
+func ValidVersion(version string) bool { return versionPattern.MatchString(version) }
 
 // ImageTag is the tag of an image, "v1-2d08529e": the version for people, the nonce so that two images never share one.
 func ImageTag(version, nonce string) string { return "v" + version + "-" + nonce }
@@ -22,5 +23,5 @@ func SplitTag(tag string) (version, nonce string, ok bool) {
 	}
 	version, nonce = tag[1:cut], tag[cut+1:]
 	_, err := hex.DecodeString(nonce)
-	return version, nonce, versionPattern.MatchString(version) && err == nil && len(nonce) == 8 && strings.ToLower(nonce) == nonce
+	return version, nonce, ValidVersion(version) && err == nil && len(nonce) == 8 && strings.ToLower(nonce) == nonce
 }

@@ -47,7 +47,7 @@ func eitherPassword(user, first, second string) func(http.Handler) http.Handler 
 }
 
 func TestCLI_EphemeralLoginIsKeptNowhere(t *testing.T) {
-	secrets := canaries{"first password": canary("first"), "second password": canary("second")}
+	secrets := enginetest.Canaries{"first password": enginetest.Canary("first"), "second password": enginetest.Canary("second")}
 	s := newStack(t, eitherPassword("writer", secrets["first password"], secrets["second password"]), enginetest.BasicAuth(map[string]string{"writer": secrets["first password"]}, nil))
 	c := s.newCLI(t)
 	c.needsCLI(1, 11)
@@ -73,8 +73,8 @@ ephemeral "datalayer_registry_credentials" "r" {
 	unseen := func(code int, arguments ...string) outcome {
 		t.Helper()
 		o := c.expect(code, arguments...)
-		secrets.unsaid(t, fmt.Sprint(arguments), o)
-		if files := secrets.nowhereIn(t, c.dir); files == 0 {
+		unsaid(t, secrets, fmt.Sprint(arguments), o)
+		if files := secrets.NowhereIn(t, c.dir); files == 0 {
 			t.Error("no file is in the working directory")
 		}
 		c.noFilesLeft()
@@ -85,8 +85,8 @@ ephemeral "datalayer_registry_credentials" "r" {
 	unseen(0, "apply", "plan")
 	unseen(0, "show", "-json")
 	before := c.only()
-	if files := secrets.nowhereIn(t, s.storage(t)); files < 5 {
-		t.Errorf("%d files are in the registry's storage, want a manifest, a config and layers", files)
+	if kinds := s.registry.Sweep(t, secrets); len(kinds) < 4 {
+		t.Errorf("%v is in the registry's storage, want an index, manifests, configs, layers and a statement", kinds)
 	}
 
 	logIn(secrets["second password"])

@@ -89,7 +89,7 @@ func (k killing) killAt(t *testing.T, n int, landed bool, recovery func(*leased)
 	if o.code == 0 {
 		t.Errorf("a killed apply ended with 0:\n%s", o.stdout)
 	}
-	l.secret.unsaid(t, "killed apply", o)
+	unsaid(t, l.secret, "killed apply", o)
 	left = len(l.server.Credentials())
 	l.at(leaseLater)
 	recovery(l)

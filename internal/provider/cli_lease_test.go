@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential/leasetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
 // leaseSecret is the password that datalayer_lease_test has the service keep.
@@ -47,12 +48,12 @@ type leased struct {
 	server  *leasetest.Server
 	program string
 	holds   holds
-	secret  canaries
+	secret  enginetest.Canaries
 }
 
 func newLeased(t *testing.T) *leased {
 	t.Helper()
-	l := &leased{cli: newCLI(t), secret: canaries{"stored password": leaseSecret}}
+	l := &leased{cli: newCLI(t), secret: enginetest.Canaries{"stored password": leaseSecret}}
 	built, err := builtLeaseProvider()
 	if err != nil {
 		t.Fatal(err)

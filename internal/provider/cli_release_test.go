@@ -104,8 +104,8 @@ func TestCLI_ReleaseThatFailsAfterAFailedBuildIsPartOfItsError(t *testing.T) {
 // unseen checks that a run neither says nor keeps the stored password.
 func (l *leased) unseen(run string, o outcome) {
 	l.t.Helper()
-	l.secret.unsaid(l.t, run, o)
-	if l.secret.nowhereIn(l.t, l.dir) == 0 {
+	unsaid(l.t, l.secret, run, o)
+	if l.secret.NowhereIn(l.t, l.dir) == 0 {
 		l.t.Error("no file is in the working directory")
 	}
 	l.noFilesLeft()

@@ -39,7 +39,7 @@ func (s *stack) registryClient(t *testing.T, c *cli) *image.Client {
 
 // A killed apply may leave an image that no state knows: sweep finds it, and its commands import or remove it.
 func TestCLI_SweepFindsImagesThatNoStateKnows(t *testing.T) {
-	secret := canary("sweep")
+	secret := enginetest.Canary("sweep")
 	s := newStack(t, enginetest.BasicAuth(map[string]string{"reader": secret}, nil))
 	c := s.newCLI(t)
 	c.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"username": "reader", "password": %q}}`, s.registry.Host, secret)
@@ -108,7 +108,7 @@ func TestCLI_SweepFindsImagesThatNoStateKnows(t *testing.T) {
 	if code != 1 || !strings.Contains(said, "failed    artifacts could not be listed") || !strings.Contains(said, "401") {
 		t.Errorf("sweep with a wrong password ended with %d:\n%s", code, said)
 	}
-	if found := (canaries{"password": secret}).found([]byte(said)); found != nil {
+	if found := (enginetest.Canaries{"password": secret}).Found([]byte(said)); found != nil {
 		t.Errorf("the password is in:\n%s", said)
 	}
 }
