@@ -52,7 +52,8 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(append(request.loginSecrets(ctx), request.secrets()...)...)
+	hidden := append(request.loginSecrets(ctx), request.secrets()...)
+	masker, logins := secret.NewMasker(hidden...), newCredentialServer(request.Credentials)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -64,7 +65,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
 		CacheExports:  request.Cache.exports(),
-		Session:       attachables(request.Credentials, request.mounts()),
+		Session:       attachables(logins, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",
@@ -76,7 +77,8 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	if err != nil {
 		// The daemon sends the error of the build function back as text: the function's own says more.
 		err = errors.Join(s.fault, err)
-		return nil, buildFailure{request: request, daemon: d, step: followed.failed(), masker: masker}.explain(ctx, err)
+		masker = secret.NewMasker(append(hidden, logins.secrets()...)...)
+		return nil, buildFailure{request: request, daemon: d, logins: logins, step: followed.failed(), masker: masker}.explain(ctx, err)
 	}
 	s.result.Unexported = followed.cacheFaults()
 	s.result.Digest = response.ExporterResponse[exptypes.ExporterImageDigestKey]

@@ -27,6 +27,7 @@ func (p passing) Unwrap() error        { return p.Problem }
 type buildFailure struct {
 	request Request
 	daemon  *Daemon
+	logins  *credentialServer
 	step    *step
 	masker  secret.Masker
 }
@@ -35,6 +36,7 @@ var (
 	pushFailed   = regexp.MustCompile(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
 	pullFailed   = regexp.MustCompile(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
 	statusWord   = regexp.MustCompile(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
+	deniedCode   = regexp.MustCompile(`: (denied|unauthorized): `)
 	brokenWire   = regexp.MustCompile(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
 	diskFull     = regexp.MustCompile(`no space left on device|disk quota exceeded`)
 	hashMismatch = regexp.MustCompile(`DO NOT MATCH THE HASHES`)
@@ -77,9 +79,15 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case pushFailed.MatchString(text):
-		return f.pushProblem(err)
+		return f.pushProblem(ctx, err)
+	case f.logins.refusal() != nil:
+		return f.logins.refusal()
 	case pullFailed.MatchString(text):
-		return f.problem("BuildKit cannot read the base image", err, "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		p := f.problem("BuildKit cannot read the base image", err, "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		if refusedLogin(text) && f.logins.renewed(ctx, f.request.Base.Host) {
+			return passing{p}
+		}
+		return p
 	case grpcerrors.Code(err) == codes.Unavailable:
 		return f.problem("Connection to BuildKit was lost during the build", err, "Apply again: finished steps are in the daemon's cache.")
 	}
@@ -183,13 +191,20 @@ func describeMismatch(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-func (f buildFailure) pushProblem(err error) error {
+func (f buildFailure) pushProblem(ctx context.Context, err error) error {
 	text := err.Error()
 	p := f.problem("Image was built but not pushed", err, "The build is in the daemon's cache; apply again once the registry takes it.")
 	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
-	status := statusWord.FindString(text)
+	refused := refusedLogin(text)
+	renewed := refused && f.logins.renewed(ctx, f.request.Repository.Host)
+	var fault *problem.Problem
 	switch {
-	case strings.Contains(status, "401"), strings.Contains(status, "403"), strings.Contains(text, "insufficient_scope"):
+	case renewed:
+		return passing{p}
+	case errors.As(f.logins.refusal(), &fault):
+		p.Cause = errors.New(f.masker.Mask(shorten(text) + "\n" + fault.Error()))
+		p.Advice = fmt.Sprintf("The build finished, but the login for %s had expired when the image was pushed, and no new one could be had. %s Then apply again: the build is in the daemon's cache.", f.request.Repository.Host, fault.Advice)
+	case refused:
 		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
@@ -198,6 +213,13 @@ func (f buildFailure) pushProblem(err error) error {
 		return passing{p}
 	}
 	return p
+}
+
+// refusedLogin recognises what a daemon says of a registry that does not take its login: the status, or the registry's
+// own code in its place.
+func refusedLogin(text string) bool {
+	status := statusWord.FindString(text)
+	return deniedCode.MatchString(text) || strings.Contains(status, "401") || strings.Contains(status, "403") || strings.Contains(text, "insufficient_scope")
 }
 
 func unsuitableBase(request Request, cause error) *problem.Problem {

@@ -2,6 +2,7 @@ package buildkit
 
 import (
 	"context"
+	"sync"
 
 	"github.com/moby/buildkit/session"
 	"github.com/moby/buildkit/session/auth"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // credentialServer answers the daemon's requests for registry credentials from memory. BuildKit's own provider would
@@ -16,6 +18,10 @@ import (
 type credentialServer struct {
 	auth.UnimplementedAuthServer
 	source image.Credentials
+
+	mu    sync.Mutex
+	given map[string][]image.Credential // by host, oldest first
+	fault error
 }
 
 func (s *credentialServer) Register(server *grpc.Server) { auth.RegisterAuthServer(server, s) }
@@ -28,12 +34,59 @@ func (s *credentialServer) Credentials(ctx context.Context, request *auth.Creden
 		host = "docker.io"
 	}
 	credential, err := s.source.Credential(ctx, host)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
+		s.fault = err
 		return nil, err
 	}
+	s.given[host] = append(s.given[host], credential)
 	return &auth.CredentialsResponse{Username: credential.Username, Secret: credential.Password.Reveal()}, nil
 }
 
-func attachables(credentials image.Credentials, secrets map[string][]byte) []session.Attachable {
-	return []session.Attachable{&credentialServer{source: credentials}, secretsprovider.FromMap(secrets)}
+// renewed tells whether the host's credential is another one by now than the daemon was given: a refusal may then be of
+// the old one, which the daemon keeps for a whole solve where a registry answers 403 to a login that has ended.
+func (s *credentialServer) renewed(ctx context.Context, host string) bool {
+	s.mu.Lock()
+	given := s.given[host]
+	s.mu.Unlock()
+	if len(given) == 0 {
+		return false
+	}
+	now, err := s.source.Credential(ctx, host)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.fault = err
+		return false
+	}
+	return now.Password != given[len(given)-1].Password
+}
+
+// refusal is why the daemon's last request for a credential could not be answered; nil if none was refused.
+func (s *credentialServer) refusal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
+// secrets are what the daemon was given.
+func (s *credentialServer) secrets() []secret.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var values []secret.Value
+	for _, logins := range s.given {
+		for _, login := range logins {
+			values = append(values, login.Password, basic(login.Username, login.Password))
+		}
+	}
+	return values
+}
+
+func newCredentialServer(source image.Credentials) *credentialServer {
+	return &credentialServer{source: source, given: map[string][]image.Credential{}}
+}
+
+func attachables(credentials *credentialServer, secrets map[string][]byte) []session.Attachable {
+	return []session.Attachable{credentials, secretsprovider.FromMap(secrets)}
 }
