@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -42,10 +41,10 @@ type Identity struct {
 	SessionDuration time.Duration
 }
 
-var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]{1,576}$`)
+var roleARN = lazy(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$`)
 
 // ValidRoleARN tells whether a text can be the ARN of an IAM role.
-func ValidRoleARN(text string) bool { return roleARN.MatchString(text) }
+func ValidRoleARN(text string) bool { return len(text) <= 640 && roleARN().MatchString(text) }
 
 // ParseSessionDuration reads a duration ("15m") that STS takes: MinSessionDuration to MaxSessionDuration, in whole seconds.
 func ParseSessionDuration(text string) (time.Duration, error) {
