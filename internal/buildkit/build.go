@@ -53,7 +53,8 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
 	hidden := append(request.loginSecrets(ctx), request.secrets()...)
-	masker, logins := secret.NewMasker(hidden...), newCredentialServer(request.Credentials)
+	masker := secret.NewMasker(hidden...)
+	credentials := newCredentialServer(request.Credentials)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -65,7 +66,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
 		CacheExports:  request.Cache.exports(),
-		Session:       attachables(logins, request.mounts()),
+		Session:       attachables(credentials, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",
@@ -77,8 +78,9 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	if err != nil {
 		// The daemon sends the error of the build function back as text: the function's own says more.
 		err = errors.Join(s.fault, err)
-		masker = secret.NewMasker(append(hidden, logins.secrets()...)...)
-		return nil, buildFailure{request: request, daemon: d, logins: logins, step: followed.failed(), masker: masker}.explain(ctx, err)
+		return nil, buildFailure{
+			request: request, daemon: d, step: followed.failed(), masker: secret.NewMasker(append(hidden, credentials.seen()...)...), logins: credentials,
+		}.explain(ctx, err)
 	}
 	s.result.Unexported = followed.cacheFaults()
 	s.result.Digest = response.ExporterResponse[exptypes.ExporterImageDigestKey]

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/moby/buildkit/util/grpcerrors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -27,32 +27,34 @@ func (p passing) Unwrap() error        { return p.Problem }
 type buildFailure struct {
 	request Request
 	daemon  *Daemon
-	logins  *credentialServer
+	// logins is what the daemon was given, and why it was not given more.
+	logins *credentialServer
 	step    *step
 	masker  secret.Masker
 }
 
 var (
-	pushFailed   = regexp.MustCompile(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
-	pullFailed   = regexp.MustCompile(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
-	statusWord   = regexp.MustCompile(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
-	deniedCode   = regexp.MustCompile(`: (denied|unauthorized): `)
-	brokenWire   = regexp.MustCompile(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
-	diskFull     = regexp.MustCompile(`no space left on device|disk quota exceeded`)
-	hashMismatch = regexp.MustCompile(`DO NOT MATCH THE HASHES`)
-	mismatched   = regexp.MustCompile(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
-	expectedHash = regexp.MustCompile(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
-	gotHash      = regexp.MustCompile(`Got\s+([0-9a-f]{32,})`)
-	indexSilent  = regexp.MustCompile(`(?m)^datalayer: index did not answer: (.*)$`)
-	indexRefused = regexp.MustCompile(`(?m)^datalayer: index answered (401|403) .*$`)
-	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
-	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = regexp.MustCompile(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
-	collecting   = regexp.MustCompile(`Collecting (\S+==\S+|\S+ @ \S+)`)
-	processEnded = regexp.MustCompile(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
-	aptMissing   = regexp.MustCompile(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
-	newProblem   = regexp.MustCompile(`^datalayer: new problem: (.*)$`)
-	notFoundExec = regexp.MustCompile(`executable file not found|exit code: 127`)
+	pushFailed = lazyregexp.New(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
+	pullFailed = lazyregexp.New(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
+	statusWord = lazyregexp.New(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
+	// The daemon leaves out the status of an answer that is OCI's JSON, and shows its code.
+	refusedCode  = lazyregexp.New(`failed to push \S+: (unauthorized|denied)\b`)
+	brokenWire   = lazyregexp.New(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
+	diskFull     = lazyregexp.New(`no space left on device|disk quota exceeded`)
+	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
+	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
+	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
+	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
+	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
+	indexRefused = lazyregexp.New(`(?m)^datalayer: index answered (401|403) .*$`)
+	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
+	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
+	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
+	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
+	processEnded = lazyregexp.New(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
+	aptMissing   = lazyregexp.New(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
+	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
+	notFoundExec = lazyregexp.New(`executable file not found|exit code: 127`)
 )
 
 // explain turns the error of a solve into one that a person can act on.
@@ -80,10 +82,8 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	switch {
 	case pushFailed.MatchString(text):
 		return f.pushProblem(ctx, err)
-	case f.logins.refusal() != nil:
-		return f.logins.refusal()
 	case pullFailed.MatchString(text):
-		p := f.problem("BuildKit cannot read the base image", err, "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		p := f.problem("BuildKit cannot read the base image", f.withRefusal(err, f.request.Base.Host), "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
 		if refusedLogin(text) && f.logins.renewed(ctx, f.request.Base.Host) {
 			return passing{p}
 		}
@@ -192,20 +192,29 @@ func describeMismatch(lines []string) string {
 }
 
 func (f buildFailure) pushProblem(ctx context.Context, err error) error {
-	text := err.Error()
-	p := f.problem("Image was built but not pushed", err, "The build is in the daemon's cache; apply again once the registry takes it.")
+	text, host := err.Error(), f.request.Repository.Host
+	renewed := refusedLogin(text) && f.logins.renewed(ctx, host)
+	refusal := f.logins.refusal(host)
+	p := f.problem("Image was built but not pushed", f.withRefusal(err, host), "The build is in the daemon's cache; apply again once the registry takes it.")
 	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
-	refused := refusedLogin(text)
-	renewed := refused && f.logins.renewed(ctx, f.request.Repository.Host)
-	var fault *problem.Problem
-	switch {
-	case renewed:
+	if renewed {
 		return passing{p}
-	case errors.As(f.logins.refusal(), &fault):
-		p.Cause = errors.New(f.masker.Mask(shorten(text) + "\n" + fault.Error()))
-		p.Advice = fmt.Sprintf("The build finished, but the login for %s had expired when the image was pushed, and no new one could be had. %s Then apply again: the build is in the daemon's cache.", f.request.Repository.Host, fault.Advice)
-	case refused:
-		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
+	}
+	var unavailable *problem.Problem
+	if errors.As(refusal, &unavailable) {
+		p.Advice = fmt.Sprintf("The build finished, but the login for %s had expired when the image was pushed, and no new one could be had. %s Then apply again: the build is in the daemon's cache.", host, unavailable.Advice)
+		return p
+	}
+	if refusal != nil {
+		// The registry's own answer is then to a token that is none.
+		text = refusal.Error()
+	}
+	if status := codeStatus(text); status != "" && statusWord.FindString(text) == "" {
+		p.Cause = fmt.Errorf("%w (%s)", p.Cause, status)
+	}
+	switch {
+	case refusedLogin(text):
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", host)
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
 			p.Advice += " A registry that closes the connection without a word may not have the repository."
@@ -215,11 +224,27 @@ func (f buildFailure) pushProblem(ctx context.Context, err error) error {
 	return p
 }
 
-// refusedLogin recognises what a daemon says of a registry that does not take its login: the status, or the registry's
-// own code in its place.
+// codeStatus is the status that a registry's code in a refused push stands for; "" without one.
+func codeStatus(text string) string {
+	code := refusedCode.FindStringSubmatch(text)
+	if code == nil {
+		return ""
+	}
+	return map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+}
+
+// refusedLogin recognises what a daemon says of a registry that does not take its login.
 func refusedLogin(text string) bool {
-	status := statusWord.FindString(text)
-	return deniedCode.MatchString(text) || strings.Contains(status, "401") || strings.Contains(status, "403") || strings.Contains(text, "insufficient_scope")
+	status := statusWord.FindString(text) + codeStatus(text)
+	return strings.Contains(status, "401") || strings.Contains(status, "403") || strings.Contains(text, "insufficient_scope")
+}
+
+// withRefusal adds why a login or token for the host could not be had.
+func (f buildFailure) withRefusal(err error, host string) error {
+	if refusal := f.logins.refusal(host); refusal != nil {
+		return fmt.Errorf("%w\n%w", err, refusal)
+	}
+	return err
 }
 
 func unsuitableBase(request Request, cause error) *problem.Problem {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -61,6 +63,39 @@ func TestRecipeIsTheGoldenOne(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("the recipe is\n%s\nwant (go test -run Golden -update writes it)\n%s", got, want)
+	}
+}
+
+// TestSecretsAreMountedInTheStepsThatNeedThem reads the graph, which is what provenance holds: it has names and no values.
+func TestSecretsAreMountedInTheStepsThatNeedThem(t *testing.T) {
+	r := fullRecipe(t)
+	r.request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence")}
+	r.request.PackageIndex = &PackageIndex{URL: &url.URL{Scheme: "https", Host: "index.example.com", Path: "/simple/"}, Username: "u", Password: secret.New("cnry-index"), CACertificates: []byte("cnry-ca")}
+	root, _, err := r.image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := describe(t, root)
+	if strings.Contains(graph, "cnry") || strings.Contains(graph, "index.example.com") {
+		t.Errorf("a secret or the index is in the graph:\n%s", graph)
+	}
+	const own, index, ca = "/run/secrets/licence SECRET readonly=false secret=build-secret-licence 400\n", "/run/secrets/datalayer-index-url SECRET readonly=false secret=datalayer-index-url 400\n", "secret=datalayer-index-ca 400\n"
+	steps := map[string][]string{"apt.sh": {own}, "install.py": {index, ca}, "echo $MODE": {own}}
+	for _, step := range strings.Split(graph, "exec ")[1:] {
+		for command, want := range steps {
+			if !strings.Contains(strings.SplitN(step, "\n", 2)[0], command) {
+				continue
+			}
+			for _, mount := range []string{own, index, ca} {
+				if strings.Contains(step, mount) != slices.Contains(want, mount) {
+					t.Errorf("mount %sfor the step with %s:\n%s", mount, command, step)
+				}
+			}
+			delete(steps, command)
+		}
+	}
+	if len(steps) > 0 {
+		t.Errorf("no step has %v", steps)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // Marker is the name of a credential or sandbox that outlives us if we are killed: it says that it is ours, what it is
@@ -25,7 +27,7 @@ func NewMarker(purpose string, expiresAt time.Time) Marker {
 
 const markerTime = "20060102t150405z"
 
-var markerPattern = lazy(`^dl-([a-z0-9]{1,16})-(\d{8}t\d{6}z)-([0-9a-f]{8})$`)
+var markerPattern = lazyregexp.New(`^dl-([a-z0-9]{1,16})-(\d{8}t\d{6}z)-([0-9a-f]{8})$`)
 
 // String is "dl-registry-20261130t221500z-1a2b3c4d": at most 45 lower-case letters, digits and hyphens, which every service takes
 // for a name, the session names of STS among them.
@@ -35,7 +37,7 @@ func (m Marker) String() string {
 
 // ParseMarker reads a name; ok tells whether it is one of ours.
 func ParseMarker(name string) (m Marker, ok bool) {
-	parts := markerPattern().FindStringSubmatch(name)
+	parts := markerPattern.FindStringSubmatch(name)
 	if parts == nil {
 		return Marker{}, false
 	}

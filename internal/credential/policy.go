@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -25,12 +24,7 @@ var iamActions = map[Action][]string{
 }
 
 // repositoryName is what a path may hold: nothing that a policy reads as a pattern or a variable.
-var repositoryName = lazy(`^[a-z0-9][a-z0-9._/-]*$`)
-
-// lazy compiles a pattern when it is needed first: most runs of the provider never ask AWS.
-func lazy(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
+var repositoryName = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]*$`)
 
 type policyStatement struct {
 	Effect, Action, Resource any
@@ -41,7 +35,7 @@ type policyStatement struct {
 func sessionPolicy(host ECRHost, grants []Grant) (string, error) {
 	allowed := map[string]map[string]bool{}
 	for _, g := range grants {
-		if len(g.Repository) > 256 || !repositoryName().MatchString(g.Repository) {
+		if len(g.Repository) > 256 || !repositoryName.MatchString(g.Repository) {
 			return "", &problem.Problem{Title: "Repository cannot be written into a policy", Object: fmt.Sprintf("%q", g.Repository),
 				Advice: "ECR's names are 2 to 256 lower-case letters, digits, \".\", \"_\", \"-\" and \"/\"."}
 		}

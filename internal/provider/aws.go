@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -77,8 +78,10 @@ func roleARN() validator.String {
 	}}
 }
 
+var regionPattern = lazyregexp.New(`^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$`)
+
 func awsRegion() validator.String {
-	return textRule("Invalid AWS region", `^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$`, `the name of a region: "eu-west-1"`)
+	return textRule("Invalid AWS region", `the name of a region: "eu-west-1"`, regionPattern.MatchString)
 }
 
 func notEmpty(name string) validator.String {

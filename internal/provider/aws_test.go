@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/plancheck"
-	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 )
 
 const (
@@ -102,8 +100,7 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 		"base registry": {"", `base_registry = { role_arn = terraform_data.x.output }`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.run(t, resource.TestStep{Config: unknown + planOn(t, s, tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), ExpectNonEmptyPlan: true, Destroy: false,
-				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectUnknownValue(address, tfjsonpath.New("credential_expires_at"))}}})
+			s.run(t, resource.TestStep{Config: unknown + planOn(t, s, tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})
 		})
 	}
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -37,9 +38,15 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, r.services, &resp.Diagnostics))...)
 		return
 	}
-	var state environmentModel
-	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
-		return
+	// To read and write a model costs more than all else in here: a plan that starts as the prior state is read once, and
+	// written only where it ends as something else.
+	unchanged := req.Plan.Raw.Equal(req.State.Raw)
+	state := plan
+	if !unchanged {
+		state = environmentModel{}
+		if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
+			return
+		}
 	}
 	origin := readOrigin(ctx, req.Private, &resp.Diagnostics)
 	if reasons := plan.replacedBy(state, content, given, origin.imported); len(reasons) > 0 {
@@ -57,7 +64,9 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if origin.imported && origin.foreign {
 		resp.Diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, given, origin, &resp.Diagnostics))...)
+	if planned := plan.inPlace(state, content, given, origin, &resp.Diagnostics); !unchanged || !reflect.DeepEqual(planned, state) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, planned)...)
+	}
 }
 
 // configured are the Optional and Computed arguments as the configuration has them: in a plan they are unknown where it

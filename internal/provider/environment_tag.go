@@ -3,14 +3,13 @@ package provider
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
-// versionRule is what version may be, and so what stands between "v" and the nonce in a tag.
-const versionRule = `^[A-Za-z0-9._-]{1,64}$`
-
-var versionPattern = regexp.MustCompile(versionRule)
+// versionPattern is what version may be, and so what stands between "v" and the nonce in a tag.
+var versionPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
 func (m environmentModel) tags() []string {
