@@ -29,8 +29,8 @@ type buildFailure struct {
 	daemon  *Daemon
 	// logins is what the daemon was given, and why it was not given more.
 	logins *credentialServer
-	step    *step
-	masker  secret.Masker
+	step   *step
+	masker secret.Masker
 }
 
 var (
