@@ -118,5 +118,17 @@ func (c *Cloud) Client(t testing.TB) *http.Client {
 // Remote starts a BuildKit daemon that reaches AWS through the proxy alone.
 func (c *Cloud) Remote(t testing.TB) *enginetest.Remote {
 	t.Helper()
-	return enginetest.StartRemote(t, "HTTPS_PROXY="+c.ProxyURL, "SSL_CERT_FILE="+enginetest.WritePEM(t, c.CA.PEM))
+	return enginetest.StartRemote(t, c.route(t)...)
+}
+
+// PlainRemote is Remote without TLS between client and daemon; it gives the daemon's address.
+func (c *Cloud) PlainRemote(t testing.TB) string {
+	t.Helper()
+	return enginetest.StartPlainRemote(t, c.route(t)...)
+}
+
+// route is the environment of a daemon that reaches AWS.
+func (c *Cloud) route(t testing.TB) []string {
+	t.Helper()
+	return []string{"HTTPS_PROXY=" + c.ProxyURL, "SSL_CERT_FILE=" + enginetest.WritePEM(t, c.CA.PEM)}
 }

@@ -43,7 +43,7 @@ func (d *Daemon) Run(ctx context.Context, process Process, credentials image.Cre
 		return nil, err
 	}
 	output := &Output{}
-	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(&credentialServer{source: credentials}, nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
+	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(newCredentialServer(credentials), nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
 		root, err := evaluate(ctx, daemon, llb.Image(process.Image.String(), llb.Platform(parsed)).Platform(parsed))
 		if err != nil {
 			return nil, err

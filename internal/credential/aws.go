@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -42,10 +42,10 @@ type Identity struct {
 	SessionDuration time.Duration
 }
 
-var roleARN = regexp.MustCompile(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]{1,576}$`)
+var roleARN = lazyregexp.New(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$`)
 
 // ValidRoleARN tells whether a text can be the ARN of an IAM role.
-func ValidRoleARN(text string) bool { return roleARN.MatchString(text) }
+func ValidRoleARN(text string) bool { return len(text) <= 640 && roleARN.MatchString(text) }
 
 // ParseSessionDuration reads a duration ("15m") that STS takes: MinSessionDuration to MaxSessionDuration, in whole seconds.
 func ParseSessionDuration(text string) (time.Duration, error) {

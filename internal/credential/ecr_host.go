@@ -1,9 +1,6 @@
 package credential
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // ECRHost is what the host name of a private registry of Amazon ECR says.
 type ECRHost struct {
@@ -17,29 +14,42 @@ type ECRHost struct {
 // nothing there.
 const PublicECR = "public.ecr.aws"
 
-// partition is where AWS's endpoints have one form of name. regions is what the names of its regions look like.
+// partition is where AWS's endpoints have one form of name. regions is what the names of its regions begin with.
 type partition struct {
 	name              string
 	suffix, dualStack string
-	regions           *regexp.Regexp
+	regions           []string
 }
 
-// partitions as AWS's SDKs list them (partitions.json). Two of them share a suffix, so the region decides.
+// partitions as AWS's SDKs list them (partitions.json). Two of them share a suffix, so the region decides: where a name
+// begins as those of two partitions do, the first is meant.
 var partitions = []partition{
-	{"aws-us-gov", "amazonaws.com", "on.aws", regexp.MustCompile(`^us-gov-[a-z]+-\d{1,2}$`)},
-	{"aws-cn", "amazonaws.com.cn", "on.amazonwebservices.com.cn", regexp.MustCompile(`^cn-[a-z]+-\d{1,2}$`)},
-	{"aws-iso", "c2s.ic.gov", "", regexp.MustCompile(`^us-iso-[a-z]+-\d{1,2}$`)},
-	{"aws-iso-b", "sc2s.sgov.gov", "", regexp.MustCompile(`^us-isob-[a-z]+-\d{1,2}$`)},
-	{"aws-iso-e", "cloud.adc-e.uk", "", regexp.MustCompile(`^eu-isoe-[a-z]+-\d{1,2}$`)},
-	{"aws-iso-f", "csp.hci.ic.gov", "", regexp.MustCompile(`^us-isof-[a-z]+-\d{1,2}$`)},
-	{"aws-eusc", "amazonaws.eu", "on.amazonwebservices.eu", regexp.MustCompile(`^eusc-[a-z]{2}-[a-z]+-\d{1,2}$`)},
-	{"aws", "amazonaws.com", "on.aws", regexp.MustCompile(`^(?:us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d{1,2}$`)},
+	{"aws-us-gov", "amazonaws.com", "on.aws", []string{"us-gov"}},
+	{"aws-iso", "c2s.ic.gov", "", []string{"us-iso"}},
+	{"aws-iso-b", "sc2s.sgov.gov", "", []string{"us-isob"}},
+	{"aws-iso-e", "cloud.adc-e.uk", "", []string{"eu-isoe"}},
+	{"aws-iso-f", "csp.hci.ic.gov", "", []string{"us-isof"}},
+	{"aws-cn", "amazonaws.com.cn", "on.amazonwebservices.com.cn", []string{"cn"}},
+	{"aws-eusc", "amazonaws.eu", "on.amazonwebservices.eu", []string{"eusc-de"}},
+	{"aws", "amazonaws.com", "on.aws", []string{"us", "eu", "ap", "sa", "ca", "me", "af", "il", "mx"}},
 }
 
-var (
-	ecrPrefix     = regexp.MustCompile(`^(\d{12})\.dkr\.ecr(-fips)?\.([a-z0-9-]+)\.(.+)$`)
-	ecrDualPrefix = regexp.MustCompile(`^(\d{12})\.dkr-ecr(-fips)?\.([a-z0-9-]+)\.(.+)$`)
-)
+// has tells whether a region's name is one of the partition's: one of its beginnings, a direction and a number.
+func (p partition) has(region string) bool {
+	for _, beginning := range p.regions {
+		rest, found := strings.CutPrefix(region, beginning+"-")
+		direction, number, parted := strings.Cut(rest, "-")
+		if found && parted && consists(direction, 'a', 'z') && consists(number, '0', '9') && len(number) <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// consists tells whether a text has characters of this range, and no others.
+func consists(text string, first, last rune) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < first || r > last })
+}
 
 // ParseECRHost recognises the host of a private registry, as reference.ParseHost gives it, in every partition:
 //
@@ -49,22 +59,31 @@ var (
 //
 // Every other name, one with a port or with more before or after it too, is no registry of ECR: it must never see a token.
 func ParseECRHost(host string) (ECRHost, bool) {
-	for _, form := range []struct {
-		pattern   *regexp.Regexp
-		dualStack bool
-	}{{ecrPrefix, false}, {ecrDualPrefix, true}} {
-		found := form.pattern.FindStringSubmatch(strings.ToLower(host))
-		if found == nil {
-			continue
+	account, rest, _ := strings.Cut(strings.ToLower(host), ".")
+	if len(account) != 12 || !consists(account, '0', '9') {
+		return ECRHost{}, false
+	}
+	at := ECRHost{Account: account}
+	service, rest, found := strings.Cut(rest, ".")
+	if service == "dkr" && found {
+		service, rest, found = strings.Cut(rest, ".")
+	} else {
+		at.DualStack = true
+		service, found = strings.CutPrefix(service, "dkr-")
+	}
+	service, at.FIPS = strings.CutSuffix(service, "-fips")
+	region, domain, parted := strings.Cut(rest, ".")
+	if !found || !parted || service != "ecr" {
+		return ECRHost{}, false
+	}
+	for _, p := range partitions {
+		suffix := p.suffix
+		if at.DualStack {
+			suffix = p.dualStack
 		}
-		for _, p := range partitions {
-			suffix := p.suffix
-			if form.dualStack {
-				suffix = p.dualStack
-			}
-			if found[4] == suffix && suffix != "" && p.regions.MatchString(found[3]) {
-				return ECRHost{Account: found[1], Region: found[3], Partition: p.name, FIPS: found[2] != "", DualStack: form.dualStack}, true
-			}
+		if suffix != "" && domain == suffix && p.has(region) {
+			at.Region, at.Partition = region, p.name
+			return at, true
 		}
 	}
 	return ECRHost{}, false

@@ -3,8 +3,9 @@ package credential
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"regexp"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // Marker is the name of a credential or sandbox that outlives us if we are killed: it says that it is ours, what it is
@@ -26,7 +27,7 @@ func NewMarker(purpose string, expiresAt time.Time) Marker {
 
 const markerTime = "20060102t150405z"
 
-var markerPattern = regexp.MustCompile(`^dl-([a-z0-9]{1,16})-(\d{8}t\d{6}z)-([0-9a-f]{8})$`)
+var markerPattern = lazyregexp.New(`^dl-([a-z0-9]{1,16})-(\d{8}t\d{6}z)-([0-9a-f]{8})$`)
 
 // String is "dl-registry-20261130t221500z-1a2b3c4d": at most 45 lower-case letters, digits and hyphens, which every service takes
 // for a name, the session names of STS among them.

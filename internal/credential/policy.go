@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -24,7 +24,7 @@ var iamActions = map[Action][]string{
 }
 
 // repositoryName is what a path may hold: nothing that a policy reads as a pattern or a variable.
-var repositoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,255}$`)
+var repositoryName = lazyregexp.New(`^[a-z0-9][a-z0-9._/-]*$`)
 
 type policyStatement struct {
 	Effect, Action, Resource any
@@ -35,7 +35,7 @@ type policyStatement struct {
 func sessionPolicy(host ECRHost, grants []Grant) (string, error) {
 	allowed := map[string]map[string]bool{}
 	for _, g := range grants {
-		if !repositoryName.MatchString(g.Repository) {
+		if len(g.Repository) > 256 || !repositoryName.MatchString(g.Repository) {
 			return "", &problem.Problem{Title: "Repository cannot be written into a policy", Object: fmt.Sprintf("%q", g.Repository),
 				Advice: "ECR's names are 2 to 256 lower-case letters, digits, \".\", \"_\", \"-\" and \"/\"."}
 		}

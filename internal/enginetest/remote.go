@@ -26,10 +26,10 @@ func StartRemote(t testing.TB, variables ...string) *Remote {
 	return &Remote{Address: startRemote(t, files, variables...), CA: ca}
 }
 
-// StartPlainRemote starts a daemon that listens without TLS, and gives its address.
-func StartPlainRemote(t testing.TB) string {
+// StartPlainRemote starts a daemon that listens without TLS, and gives its address. Variables are as in StartRemote.
+func StartPlainRemote(t testing.TB, variables ...string) string {
 	t.Helper()
-	return startRemote(t, engine.TCP{})
+	return startRemote(t, engine.TCP{}, variables...)
 }
 
 func startRemote(t testing.TB, tcp engine.TCP, variables ...string) string {
