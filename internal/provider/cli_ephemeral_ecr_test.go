@@ -41,7 +41,7 @@ ephemeral "datalayer_registry_credentials" "r" {
 
 func TestCLI_EphemeralLoginOfECRIsHeldToItsGrants(t *testing.T) {
 	s := newECRStack(t)
-	s.cli.needsCLI(1, 11)
+	s.needsCLI(1, 11)
 	role, grants := fmt.Sprintf(`{ role_arn = %q }`, s.targetRole), fmt.Sprintf(`  grants = [{ repository = %q, actions = ["push", "pull"] }]`, targetName)
 	// Another repository of the registry is closed to it.
 	target := s.target
