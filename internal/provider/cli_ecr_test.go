@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	imageref "github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // Two accounts in two regions: the base is read in one, the image pushed to the other.
@@ -81,7 +85,9 @@ func (s *ecrStack) expect(code int, arguments ...string) outcome {
 	o := s.cli.expect(code, arguments...)
 	written := o.stdout + o.stderr + o.log
 	for _, path := range filesBelow(s.t, s.dir) {
-		written += path
+		if text, err := os.ReadFile(path); err == nil {
+			written += string(text)
+		}
 	}
 	state, err := json.Marshal(s.instances())
 	if err != nil {
@@ -108,6 +114,44 @@ func policy(allowed map[string][]string) string {
 		text += fmt.Sprintf(`,{"Effect":"Allow","Action":%s,"Resource":%q}`, actions, arn)
 	}
 	return text + "]}"
+}
+
+// policyOf is the policy of two repositories, statements in the order of what they allow.
+func policyOf(one string, ofOne []string, other string, ofOther []string) string {
+	first, second := policy(map[string][]string{one: ofOne}), policy(map[string][]string{other: ofOther})
+	_, statement, _ := strings.Cut(second, `"Resource":"*"},`)
+	return strings.TrimSuffix(first, "]}") + "," + statement
+}
+
+// read gives a file of the configuration.
+func (s *ecrStack) read(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// copyTag puts another tag on what a tag points to, and remove removes one, past AWS as another client would.
+func (s *ecrStack) copyTag(host, name, from, to string) {
+	s.t.Helper()
+	client := image.New(image.Options{})
+	repository := imageref.Repository{Host: host, Path: name}
+	found, err := client.Head(s.t.Context(), repository, from)
+	if err == nil {
+		err = client.Tag(s.t.Context(), repository, found.Digest, to)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *ecrStack) remove(host, name, tag string) {
+	s.t.Helper()
+	if err := image.New(image.Options{}).Untag(s.t.Context(), imageref.Repository{Host: host, Path: name}, tag); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 var (
@@ -162,4 +206,116 @@ func TestCLI_BaseOfOneAccountIsPushedToAnotherWithTwoNarrowRoles(t *testing.T) {
 		t.Errorf("somebody reached for %q", strangers)
 	}
 	s.noFilesLeft()
+}
+
+// One registry for base and image, as most have it: one session for both, layers mounted, an index with attestations, a new
+// tag for a new version, an import, and a removal that leaves nothing of ours and all that is not.
+func TestCLI_LifeOnOneECRRegistry(t *testing.T) {
+	s := newECRStack(t)
+	s.Mounting = true
+	s.target = s.Repository(t, baseAccount, baseRegion, targetName)
+	registry := s.Registry(t, baseAccount, baseRegion)
+	provider := fmt.Sprintf("  aws = { role_arn = %q, session_duration = \"30m\" }", s.baseRole)
+	mine := func() []string {
+		return slices.DeleteFunc(registry.Left(t), func(one string) bool { return !strings.HasPrefix(one, targetName) })
+	}
+	both := func(arguments string) {
+		s.configure(provider, arguments)
+		s.write("main.tf", strings.Replace(s.read("main.tf"), `provenance = "none"`, `provenance = "min"`, 1))
+	}
+	both("")
+	s.expect(0, "apply", "-auto-approve")
+	base, target := awstest.ARN(baseAccount, baseRegion, "base"), awstest.ARN(baseAccount, baseRegion, targetName)
+	got := slices.Compact(s.Policies())
+	if want := policyOf(target, pushes, base, pulls); len(got) != 1 || got[0] != want {
+		t.Errorf("create asked for %q, want %q", got, want)
+	}
+	if sent := s.Calls("AssumeRole")[0].Parameters["DurationSeconds"]; sent != "1800" {
+		t.Errorf("the session lasts %s s", sent)
+	}
+	mounts := 0
+	for _, request := range registry.Requests() {
+		if strings.Contains(request.Query, "mount=") && request.Status == 201 {
+			mounts++
+		}
+	}
+	if mounts == 0 {
+		t.Error("no layer of the base was mounted")
+	}
+	built := s.instances()[0].Attributes
+	reference := fmt.Sprint(built["reference"])
+	if left := mine(); len(left) != 4 { // Tag, index, image, provenance.
+		t.Errorf("the registry holds %q", left)
+	}
+
+	both("  version = \"2\"")
+	s.Forget()
+	s.expect(0, "apply", "-auto-approve").says(t, "1 changed")
+	tag := fmt.Sprint(s.instances()[0].Attributes["tag"])
+	if left := mine(); len(left) != 4 || left[0] != targetName+":"+tag || !strings.HasPrefix(tag, "v2-") {
+		t.Errorf("after the change to %s the registry holds %q", tag, left)
+	}
+	if deletions := s.Calls("BatchDeleteImage"); len(deletions) != 1 || !strings.Contains(deletions[0].Body, "v1-") {
+		t.Errorf("the old tag was removed by %+v", deletions)
+	}
+
+	s.expect(0, "state", "rm", "datalayer_environment.e")
+	s.expect(0, "import", "datalayer_environment.e", reference)
+	s.expect(0, "apply", "-auto-approve")
+	s.expect(0, "plan", "-detailed-exitcode")
+
+	// Somebody else's tag on the same digest: only ours goes.
+	s.copyTag(registry.Host, targetName, tag, "prod")
+	s.expect(0, "destroy", "-auto-approve").says(t, "Image was left in the registry", "prod")
+	if left := mine(); len(left) != 4 || left[0] != targetName+":prod" {
+		t.Errorf("with another tag the registry holds %q", left)
+	}
+	s.expect(0, "import", "datalayer_environment.e", reference)
+	s.remove(registry.Host, targetName, "prod")
+	s.Forget()
+	s.expect(0, "destroy", "-auto-approve")
+	if left := mine(); len(left) > 0 {
+		t.Errorf("left in the registry: %q", left)
+	}
+	if deletions := s.Calls("BatchDeleteImage"); len(deletions) != 3 || !strings.Contains(deletions[0].Body, fmt.Sprint(built["digest"])) {
+		t.Errorf("the index and its children were removed by %+v", deletions)
+	}
+	s.noFilesLeft()
+}
+
+func TestCLI_WithoutARoleEachApplyWarnsOnce(t *testing.T) {
+	s := newECRStack(t)
+	s.configure("  aws = {}", "")
+	applied := s.expect(0, "apply", "-auto-approve")
+	const warning = "Registry credential is not narrowed to what is built"
+	applied.says(t, warning, "arn:aws:iam::777788889999:user/ci", "12 hours", "role_arn")
+	if times := strings.Count(applied.stdout+applied.stderr, warning); times != 1 {
+		t.Errorf("it is said %d times", times)
+	}
+	if assumed := s.Calls("AssumeRole"); len(assumed) > 0 {
+		t.Errorf("a role was assumed: %+v", assumed)
+	}
+	// One token for each registry, however many requests there are.
+	if tokens := s.Calls("GetAuthorizationToken"); len(tokens) != 2 {
+		t.Errorf("%d login tokens were got", len(tokens))
+	}
+	s.expect(0, "destroy", "-auto-approve").says(t, warning)
+	if left := s.left(); len(left) > 0 {
+		t.Errorf("left in the registry: %q", left)
+	}
+}
+
+// C09 to the letter: a token of some seconds, and a command that takes longer.
+func TestCLI_LoginTokenEndsWhileACommandRuns(t *testing.T) {
+	s := newECRStack(t)
+	s.TokenLife = 15 * time.Second
+	s.twoRoles(`  post_install = [{ command = "sleep 20" }]`)
+	s.expect(0, "apply", "-auto-approve")
+	if tokens := s.Calls("GetAuthorizationToken"); len(tokens) < 3 {
+		t.Errorf("%d login tokens were got, want one again", len(tokens))
+	}
+	s.expect(0, "destroy", "-auto-approve")
+	if left := s.left(); len(left) > 0 {
+		t.Errorf("left in the registry: %q", left)
+	}
 }

@@ -59,7 +59,7 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
 						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
 				}},
-			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
+			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before `aws` and the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `ecr`."},
 					"password": schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `ecr`."},

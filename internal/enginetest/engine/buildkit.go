@@ -126,7 +126,7 @@ func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state 
 		return err
 	}
 	b.process = process
-	return process.ready(time.Minute, func() error { return probeBuildkit(ctx, b.Address) })
+	return process.Ready(time.Minute, func() error { return probeBuildkit(ctx, b.Address) })
 }
 
 // probeBuildkit asks for the workers, because a client connects lazily and a daemon listens before it is ready.
