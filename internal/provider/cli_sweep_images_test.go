@@ -61,7 +61,7 @@ func TestCLI_SweepFindsImagesThatNoStateKnows(t *testing.T) {
 		"Registries:\n  artifact  " + reference + ", ", "s old, cache key " + fmt.Sprint(made.Attributes["cache_key"]) + "\n",
 		"import: terraform import datalayer_environment.NAME " + reference + "\n",
 		"remove: terraform-provider-datalayer sweep --repository " + s.repository + " --delete-artifact " + reference + "\n",
-		"0 removed, 0 to remove still there, 0 in use, 1 artifacts",
+		"Removed: 0. Left to remove: 0. In use: 0. Artifacts: 1.",
 	} {
 		if !strings.Contains(said, text) {
 			t.Errorf("%q is not in:\n%s", text, said)

@@ -84,11 +84,11 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 		s.remains++
 		s.say("No artifact %s was found. An id is one of those listed; an image is looked for in the repositories given alone.", id)
 	}
-	removed := "removed"
+	removed := "Removed"
 	if o.DryRun {
-		removed = "would be removed"
+		removed = "Would be removed"
 	}
-	s.say("%d %s, %d to remove still there, %d in use, %d artifacts", s.removed, removed, s.remains, s.used, s.listed)
+	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d.", removed, s.removed, s.remains, s.used, s.listed)
 	return s.remains == 0
 }
 

@@ -76,7 +76,7 @@ func TestOnlyWhatIsOursAndExpiredIsRemoved(t *testing.T) {
 		t.Errorf("ended with %d, removed %v, want %v:\n%s", code, v.removed, want, said)
 	}
 	holds(t, said, "Vault:\n", "removed   credential "+expired+" ("+expired+"), expired 1m ago", "expired 4d4h ago",
-		"in use    credential "+name(-time.Hour)+" ("+name(-time.Hour)+"), until 2026-11-30T13:00:00Z", "2 removed, 0 to remove still there, 2 in use, 0 artifacts")
+		"in use    credential "+name(-time.Hour)+" ("+name(-time.Hour)+"), until 2026-11-30T13:00:00Z", "Removed: 2. Left to remove: 0. In use: 2. Artifacts: 0.")
 	if strings.Contains(said, "theirs") {
 		t.Errorf("it speaks of what is not ours:\n%s", said)
 	}
@@ -99,7 +99,7 @@ func TestOlderThanLeavesWhatExpiredLately(t *testing.T) {
 	if code != 0 || !slices.Equal(v.removed, []string{name(3 * time.Hour)}) {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
-	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m0s", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "2 artifacts")
+	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m0s", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "Artifacts: 2.")
 	if strings.Contains(said, "young") {
 		t.Errorf("a young artifact is listed:\n%s", said)
 	}
@@ -111,7 +111,7 @@ func TestDryRunRemovesNothing(t *testing.T) {
 	if code != 1 || len(v.removed) > 0 {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
-	holds(t, said, "expired   credential", "artifact  a is to be removed", "2 would be removed, 2 to remove still there")
+	holds(t, said, "expired   credential", "artifact  a is to be removed", "Would be removed: 2. Left to remove: 2.")
 }
 
 func TestArtifactsAreListedAndRemovedByIDAlone(t *testing.T) {
@@ -125,7 +125,7 @@ func TestArtifactsAreListedAndRemovedByIDAlone(t *testing.T) {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
 	holds(t, said, "artifact  im-1, 3d0h old, cache key sha256:abc\n", "import: terraform import x.NAME im-1\n",
-		"remove: terraform-provider-datalayer sweep --repository r.example.com/team/env --delete-artifact im-1\n", "--delete-artifact 'im 2'\n", "2 artifacts")
+		"remove: terraform-provider-datalayer sweep --repository r.example.com/team/env --delete-artifact im-1\n", "--delete-artifact 'im 2'\n", "Artifacts: 2.")
 
 	said, code = run([]string{"--delete-artifact", "im 2"}, v)
 	if code != 0 || !slices.Equal(v.removed, []string{"im 2"}) {
@@ -153,7 +153,7 @@ func TestWhatFailedRemains(t *testing.T) {
 	}
 	holds(t, said, "failed    credential "+first+" ("+first+") expired and could not be removed: 403: not yours\n", "by hand: vault rm "+first,
 		"failed    artifact a could not be removed: 403: not yours", "failed    credentials and sandboxes could not be listed: 503", "failed    artifacts could not be listed: 503",
-		"Bare: not checked (set BARE_KEY)", "Empty:\n  nothing of ours", "1 removed, 4 to remove still there")
+		"Bare: not checked (set BARE_KEY)", "Empty:\n  nothing of ours", "Removed: 1. Left to remove: 4.")
 }
 
 func TestAServiceWithoutSettingsIsNoFailure(t *testing.T) {
