@@ -34,11 +34,11 @@ func (c *Cloud) PushIndex(t testing.TB, account, region, name string, digests []
 	at := c.registry(t, account, region)
 	index := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex}
 	for _, child := range digests {
-		_, body, err := at.ask(http.MethodGet, "/v2/"+name+"/manifests/"+child)
+		got, err := at.ask(http.MethodGet, "/v2/"+name+"/manifests/"+child)
 		if err != nil {
 			t.Fatal(err)
 		}
-		index.Manifests = append(index.Manifests, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(child), Size: int64(len(body)), Platform: &ocispec.Platform{OS: "linux", Architecture: "amd64"}})
+		index.Manifests = append(index.Manifests, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(child), Size: int64(len(got.body)), Platform: &ocispec.Platform{OS: "linux", Architecture: "amd64"}})
 	}
 	return at.put(t, name, ocispec.MediaTypeImageIndex, index, tags)
 }
@@ -59,7 +59,7 @@ func (r *registry) put(t testing.TB, name, mediaType string, content any, tags [
 func (r *registry) blob(t testing.TB, name, mediaType string, content []byte) ocispec.Descriptor {
 	t.Helper()
 	started := r.send(t, http.MethodPost, "/v2/"+name+"/blobs/uploads/", "", nil)
-	location, err := url.Parse(started.Header.Get("Location"))
+	location, err := url.Parse(started.Get("Location"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (r *registry) blob(t testing.TB, name, mediaType string, content []byte) oc
 	return ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(content), Size: int64(len(content))}
 }
 
-func (r *registry) send(t testing.TB, method, path, contentType string, body []byte) *http.Response {
+func (r *registry) send(t testing.TB, method, path, contentType string, body []byte) http.Header {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.backend.Host+path, bytes.NewReader(body))
 	if err != nil {
@@ -84,5 +84,5 @@ func (r *registry) send(t testing.TB, method, path, contentType string, body []b
 	if response.StatusCode > 299 {
 		t.Fatalf("%s %s: %s", method, path, response.Status)
 	}
-	return response
+	return response.Header
 }

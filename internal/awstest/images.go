@@ -22,11 +22,18 @@ type stored struct {
 	raw               []byte
 }
 
+// answer is what the registry behind says.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // ask sends a request to the registry behind.
-func (r *registry) ask(method, path string) (*http.Response, []byte, error) {
+func (r *registry) ask(method, path string) (answer, error) {
 	request, err := http.NewRequest(method, "http://"+r.backend.Host+path, nil) //nolint:noctx // It is on loopback.
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	request.Header["Accept"] = []string{
 		ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
@@ -34,20 +41,20 @@ func (r *registry) ask(method, path string) (*http.Response, []byte, error) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	return response, body, err
+	return answer{response.StatusCode, response.Header, body}, err
 }
 
 // head is the digest of a tag or digest; empty if it is not there.
 func (r *registry) head(name, object string) string {
-	response, _, err := r.ask(http.MethodHead, "/v2/"+name+"/manifests/"+object)
-	if err != nil || response.StatusCode != http.StatusOK {
+	got, err := r.ask(http.MethodHead, "/v2/"+name+"/manifests/"+object)
+	if err != nil || got.status != http.StatusOK {
 		return ""
 	}
-	return response.Header.Get("Docker-Content-Digest")
+	return got.header.Get("Docker-Content-Digest")
 }
 
 // images are all of a repository by digest, those without a tag and those within an index too.
@@ -62,12 +69,12 @@ func (r *registry) images(name string) (map[string]*stored, error) {
 		if in != name {
 			continue
 		}
-		response, body, err := r.ask(http.MethodGet, "/v2/"+name+"/manifests/"+digest)
+		got, err := r.ask(http.MethodGet, "/v2/"+name+"/manifests/"+digest)
 		if err != nil {
 			return nil, err
 		}
-		if response.StatusCode == http.StatusOK {
-			found[digest] = &stored{digest: digest, mediaType: response.Header.Get("Content-Type"), raw: body}
+		if got.status == http.StatusOK {
+			found[digest] = &stored{digest: digest, mediaType: got.header.Get("Content-Type"), raw: got.body}
 		}
 	}
 	for _, tag := range content.Tags {
@@ -93,9 +100,9 @@ func holder(images map[string]*stored, digest string) string {
 
 // remove deletes by tag or digest.
 func (r *registry) remove(name, object string) error {
-	response, body, err := r.ask(http.MethodDelete, "/v2/"+name+"/manifests/"+object)
-	if err == nil && response.StatusCode != http.StatusAccepted {
-		err = fmt.Errorf("DELETE %s %s: %s %s", name, object, response.Status, bytes.TrimSpace(body))
+	got, err := r.ask(http.MethodDelete, "/v2/"+name+"/manifests/"+object)
+	if err == nil && got.status != http.StatusAccepted {
+		err = fmt.Errorf("DELETE %s %s: %d %s", name, object, got.status, bytes.TrimSpace(got.body))
 	}
 	return err
 }

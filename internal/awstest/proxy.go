@@ -66,7 +66,7 @@ func (c *Cloud) startProxy(t testing.TB) {
 	t.Cleanup(func() {
 		proxy.Close()
 		_ = aws.Close()
-		behind.Close()
+		_ = behind.Close()
 		<-finished
 	})
 }

@@ -48,7 +48,7 @@ func (c *Cloud) serveSTS(w http.ResponseWriter, r *http.Request, region string) 
 	_ = xml.NewEncoder(w).Encode(result) // Who hangs up early gets nothing.
 }
 
-type callerResult struct{ Arn, UserId, Account string } //nolint:revive,staticcheck // AWS's spelling.
+type callerResult struct{ Arn, UserId, Account string } //nolint:revive // AWS's spelling.
 
 type callerIdentity struct {
 	XMLName xml.Name     `xml:"https://sts.amazonaws.com/doc/2011-06-15/ GetCallerIdentityResponse"`

@@ -45,7 +45,7 @@ func newECRBench(t *testing.T) *ecrBench {
 	t.Helper()
 	enginetest.Engine(t)
 	b := &ecrBench{Cloud: awstest.Start(t), log: &bytes.Buffer{}, now: time.Now(), printed: fmt.Sprintf("ran-%d", time.Now().UnixNano())}
-	b.Cloud.Now = b.clock
+	b.Now = b.clock
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	key, secret := b.User(ecrAccount, "ci")
 	for name, value := range b.Environment(t, key, secret) {

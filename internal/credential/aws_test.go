@@ -72,7 +72,7 @@ func newCloud(t *testing.T) *cloud {
 }
 
 func (c *cloud) source(o AWSOptions) *AWS {
-	o.HTTPClient, o.Now, o.Sleep = c.Client(c.t), c.clock.Now, c.clock.Sleep
+	o.HTTPClient, o.Now, o.Sleep = c.Client(c.t), c.clock.Now, c.Sleep
 	return NewAWS(o)
 }
 
@@ -435,7 +435,7 @@ func TestTheSourceSaysWhatIsMissing(t *testing.T) {
 func TestEndpointsFollowTheHost(t *testing.T) {
 	c := newCloud(t)
 	var asked []string
-	c.Choose = func(call awstest.Call, r *http.Request) *enginetest.FaultResponse {
+	c.Choose = func(_ awstest.Call, r *http.Request) *enginetest.FaultResponse {
 		asked = append(asked, r.Host)
 		return nil
 	}

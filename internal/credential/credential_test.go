@@ -130,6 +130,7 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 		"missing":   {"", "not on the PATH"},
 		"fails":     {"echo cnry-out; echo cnry-err >&2; exit 3", "status 3"},
 		"not JSON":  {"echo cnry-out", "not understood"},
+		"no end":    {"yes cnry-out", "larger than"},
 		"wrong way": {`echo '{"Username":7,"Secret":"cnry-1"}'`, "not understood"},
 	}
 	for name, tt := range tests {

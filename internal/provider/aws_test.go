@@ -15,8 +15,7 @@ const (
 )
 
 // planOn plans an environment with these parts of provider and resource; nothing is built or asked.
-func planOn(t *testing.T, s *stack, provider, base, repository, arguments string) string {
-	t.Helper()
+func planOn(provider, base, repository, arguments string) string {
 	return fmt.Sprintf(`
 provider "datalayer" {
 %s
@@ -50,7 +49,7 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"AWS keys as a login": {fmt.Sprintf(`registries = { %q = { username = "ASIAXXXXXXXXXXXXXXXX", password = "p" } }`, ecrHost), `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.run(t, resource.TestStep{Config: planOn(t, s, tt.provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
+			s.run(t, resource.TestStep{Config: planOn(tt.provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
 		})
 	}
 }
@@ -69,7 +68,7 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 		"no ARN":          {ecrHost + "/base", other, `base_registry = { role_arn = "reader" }`, `Invalid role ARN`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.run(t, resource.TestStep{Config: planOn(t, s, "", tt.base, tt.repository, tt.arguments), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
+			s.run(t, resource.TestStep{Config: planOn("", tt.base, tt.repository, tt.arguments), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
 		})
 	}
 }
@@ -82,7 +81,7 @@ func TestAWS_TemporaryKeysWithoutTheirTokenAreRefusedAtPlan(t *testing.T) {
 	t.Setenv("AWS_SESSION_TOKEN", "")
 	refused := regexp.MustCompile(`(?s)Temporary AWS keys without their session token.*AWS_ACCESS_KEY_ID.*AWS_SESSION_TOKEN`)
 	planned := func(provider string, refused *regexp.Regexp) resource.TestStep {
-		return resource.TestStep{Config: planOn(t, s, provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectNonEmptyPlan: refused == nil, ExpectError: refused}
+		return resource.TestStep{Config: planOn(provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectNonEmptyPlan: refused == nil, ExpectError: refused}
 	}
 	s.run(t, planned("aws = {}", refused), planned(fmt.Sprintf(`registries = { %q = { ecr = {} } }`, ecrHost), refused),
 		// Nobody asks for the environment's keys here.
@@ -100,7 +99,7 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 		"base registry": {"", `base_registry = { role_arn = terraform_data.x.output }`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.run(t, resource.TestStep{Config: unknown + planOn(t, s, tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})
+			s.run(t, resource.TestStep{Config: unknown + planOn(tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})
 		})
 	}
 }
