@@ -59,8 +59,8 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 	s := newStackWithoutEngine(t)
 	other := "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env"
 	for name, tt := range map[string]struct{ base, repository, arguments, says string }{
-		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Base is not on Amazon ECR.*r\.example\.com`},
-		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Base is not on Amazon ECR`},
+		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Image to read is not on Amazon ECR.*r\.example\.com`},
+		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Image to read is not on Amazon ECR`},
 		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
 		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
 		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},

@@ -12,7 +12,7 @@ import (
 var versionPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
-func (m environmentModel) tags() []string {
+func (m builtImage) tags() []string {
 	if m.Tag.IsNull() {
 		return retainedTags(m.Retained)
 	}
@@ -20,7 +20,7 @@ func (m environmentModel) tags() []string {
 }
 
 // ownsTag recognises every tag that this resource ever put: the nonce stays when the version changes.
-func (m environmentModel) ownsTag(tag string) bool {
+func (m builtImage) ownsTag(tag string) bool {
 	_, nonce, ours := splitTag(m.Tag.ValueString())
 	_, other, alike := splitTag(tag)
 	return ours && alike && nonce == other
