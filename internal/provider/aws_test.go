@@ -103,3 +103,28 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 		})
 	}
 }
+
+func TestAWS_RoleOfABaseImageIsCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	for name, tt := range map[string]struct{ from, says string }{
+		"one host":  {ecrHost + "/python:3.13", `(?s)Role for a registry that the build also pushes to.*from and repository`},
+		"elsewhere": {"r.example.com/python:3.13", `Image to read is not on Amazon ECR`},
+		"default":   {"", `Image to read is not on Amazon ECR`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := "null"
+			if tt.from != "" {
+				from = fmt.Sprintf("%q", tt.from)
+			}
+			s.run(t, resource.TestStep{PlanOnly: true, ExpectError: regexp.MustCompile(tt.says), Config: fmt.Sprintf(`
+resource "datalayer_base_image" "b" {
+  name          = "base-a"
+  repository    = "%s/team/base"
+  from          = %s
+  from_registry = { role_arn = %q }
+}
+`, ecrHost, from, someARN)})
+		})
+	}
+}
