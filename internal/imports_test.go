@@ -23,6 +23,7 @@ var lines = [][]string{
 	{"sandbox"},
 	{"jupyter", "credential", "doctor"},
 	{"image"},
+	{"base"},
 	{"environment"},
 	{"lock", "reference"},
 	{"problem", "secret", "lazyregexp"},

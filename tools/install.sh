@@ -6,7 +6,7 @@
 #   moto                                                          hash-pinned wheels; the path is that of a folder for PYTHONPATH
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
-#   base-root                                                     the base image's root file system, a gzipped tar
+#   base-root plain-root official-python                          root file systems of images, gzipped tars
 # Each is kept under ${XDG_CACHE_HOME:-~/.cache}/terraform-provider-datalayer/NAME-KEY, where KEY is a digest of all
 # that it is made from. An entry is made under another name and renamed, so a killed run leaves nothing half made.
 set -euo pipefail
@@ -109,17 +109,17 @@ go_tool() { # MODULE PACKAGE LDFLAGS
 # module_version TOOLS-MODULE MODULE reads the pinned version without asking the network.
 module_version() { (cd "$tools/$1" && go list -mod=readonly -m -f '{{.Version}}' "$2"); }
 
-install_wheels() { # NAME DIR
+install_wheels() { # NAME LOCK DIR
   say "$1: installing the pinned wheels"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$2" -r "$tools/$1/requirements.txt"
+    --target "$3" -r "$2"
 }
 
-build_base_root() { # DIR
+build_root() { # NAME DIR
   apt_install mmdebstrap mmdebstrap debian-archive-keyring
-  say "base-root: bootstrapping a Debian root file system"
-  "$tools/base-root.sh" "$1/root.tar" && gzip -n -6 "$1/root.tar"
+  say "$1: making a Debian root file system; this can take some minutes, once"
+  "$tools/$1.sh" "$2/root.tar" && gzip -n -6 "$2/root.tar"
 }
 
 [ $# -gt 0 ] || die "usage: tools/install.sh NAME..."
@@ -137,12 +137,12 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/uv/requirements.txt")" install_wheels uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_wheels uv "$tools/../internal/resolve/uv.txt"
       echo "$entry_dir/bin/uv"
       ;;
     moto)
       # Its wheels hold compiled modules for one Python.
-      entry moto "$({ uname -m; python3 -V; } | key "$tools/moto/requirements.txt")" install_wheels moto
+      entry moto "$({ uname -m; python3 -V; } | key "$tools/moto/requirements.txt")" install_wheels moto "$tools/moto/requirements.txt"
       echo "$entry_dir"
       ;;
     runc)
@@ -158,8 +158,8 @@ for name in "$@"; do
       entry docker-registry "$({ echo "$candidate"; dpkg --print-architecture; } | key)" unpack_deb docker-registry "$candidate"
       echo "$entry_dir/usr/bin/docker-registry"
       ;;
-    base-root)
-      entry base-root "$(uname -m | key "$tools/base-root.sh")" build_base_root
+    base-root | plain-root | official-python)
+      entry "$name" "$(uname -m | key "$tools/debian-root.sh" "$tools/$name.sh")" build_root "$name"
       echo "$entry_dir/root.tar.gz"
       ;;
     *) die "$name: no such tool" ;;

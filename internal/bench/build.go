@@ -95,18 +95,22 @@ func (b *bench) builds(ctx context.Context) (err error) {
 
 // ours gives a build by our engine alone, with another label at each call; a nil lock installs nothing.
 func (b *bench) ours(daemon *buildkit.Daemon, locked *lock.Lock, path string) (func(context.Context) error, error) {
-	base, err := reference.ParsePinned(b.env.BaseReference)
-	if err != nil {
+	return b.byEngine(daemon, b.env.BaseReference, path, buildkit.Request{Lock: locked})
+}
+
+// byEngine completes the request with what all builds have, and gives a build of it with another label at each call.
+func (b *bench) byEngine(daemon *buildkit.Daemon, from, path string, request buildkit.Request) (func(context.Context) error, error) {
+	var err error
+	if request.Base, err = reference.ParsePinned(from); err != nil {
 		return nil, err
 	}
 	generator, err := reference.ParsePinned(b.env.GeneratorReference)
 	if err != nil {
 		return nil, err
 	}
-	request := buildkit.Request{
-		Base: base, Platforms: []string{environment.DefaultPlatform}, Lock: locked, Repository: reference.Repository{Host: b.env.RegistryHost, Path: path},
-		Credentials: credential.NewResolver(nil), Attestations: buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"},
-	}
+	request.Platforms, request.Repository = []string{environment.DefaultPlatform}, reference.Repository{Host: b.env.RegistryHost, Path: path}
+	request.Credentials = credential.NewResolver(nil)
+	request.Attestations = buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"}
 	if b.env.CABundle != "" {
 		if request.Network.CABundle, err = os.ReadFile(b.env.CABundle); err != nil {
 			return nil, err

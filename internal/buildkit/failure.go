@@ -83,7 +83,7 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	case pushFailed.MatchString(text):
 		return f.pushProblem(ctx, err)
 	case pullFailed.MatchString(text):
-		p := f.problem("BuildKit cannot read the base image", f.withRefusal(err, f.request.Base.Host), "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		p := f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
 		if refusedLogin(text) && f.logins.renewed(ctx, f.request.Base.Host) {
 			return passing{p}
 		}
@@ -113,11 +113,13 @@ func (f buildFailure) stepProblem(err error) error {
 		return unsuitableBase(f.request, errors.New("it has no python3 on its PATH"))
 	case strings.HasSuffix(f.step.name, stepApt):
 		if missing := aptMissing.FindAllString(log, -1); missing != nil {
-			return f.at("apt_packages", f.problem("Debian package not found", errors.New(strings.Join(missing, "\n")), "Check the name and version against the Debian release of the base."))
+			return f.at(f.request.words().apt, f.problem("Debian package not found", errors.New(strings.Join(missing, "\n")), "Check the name and version against the Debian release of the base."))
 		}
-		return f.at("apt_packages", f.problem("Debian packages were not installed", err, ""))
+		return f.at(f.request.words().apt, f.problem("Debian packages were not installed", err, ""))
 	case strings.HasSuffix(f.step.name, stepLock):
-		return f.at("lock", f.lockProblem(err, log))
+		return f.at(f.request.words().lock, f.lockProblem(err, log))
+	case strings.HasSuffix(f.step.name, stepSystem):
+		return f.at("from", f.problem("User or folders of the contract could not be made", err, "The image has something else in their place. Take another image, or mend this one."))
 	case strings.HasPrefix(f.step.name, stepWrite):
 		return f.at("files", f.problem("File could not be written", err, "The base has something else at this path or above it. Choose another path."))
 	case f.ownCommand():
@@ -248,8 +250,8 @@ func (f buildFailure) withRefusal(err error, host string) error {
 }
 
 func unsuitableBase(request Request, cause error) *problem.Problem {
-	return &problem.Problem{Title: "Base image does not fit", Path: []any{"base"}, Object: request.Base.String(), Cause: cause,
-		Advice: "A base satisfies sandbox-contract/v1: Debian with CPython, python3 and pip on the PATH, user datalayer (1000:100)."}
+	w := request.words()
+	return &problem.Problem{Title: w.parent + " does not fit", Path: []any{w.base}, Object: request.Base.String(), Cause: cause, Advice: w.wanted}
 }
 
 func pythonMismatch(request Request, found string) *problem.Problem {

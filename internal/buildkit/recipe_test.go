@@ -34,7 +34,7 @@ func fullRecipe(t *testing.T) recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recipe{platform: "linux/amd64", python: "3.13", baseConfig: []byte(baseConfig), request: Request{
+	return recipe{platform: "linux/amd64", python: python{Python: "3.13.5"}, baseConfig: []byte(baseConfig), request: Request{
 		Base: base, Lock: locked, Labels: map[string]string{environment.LabelCacheKey: "sha256:key", "team": "a"},
 		Spec: environment.Spec{
 			Env: map[string]string{"MODE": "own", "A": "1"}, AptPackages: []string{"git", "curl=8.0-1"},
@@ -46,12 +46,16 @@ func fullRecipe(t *testing.T) recipe {
 }
 
 func TestRecipeIsTheGoldenOne(t *testing.T) {
-	root, _, err := fullRecipe(t).image()
+	golden(t, fullRecipe(t), "testdata/recipe.golden")
+}
+
+func golden(t *testing.T, r recipe, golden string) {
+	t.Helper()
+	root, _, err := r.content().image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := describe(t, root)
-	const golden = "testdata/recipe.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -71,7 +75,7 @@ func TestSecretsAreMountedInTheStepsThatNeedThem(t *testing.T) {
 	r := fullRecipe(t)
 	r.request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence")}
 	r.request.PackageIndex = &PackageIndex{URL: &url.URL{Scheme: "https", Host: "index.example.com", Path: "/simple/"}, Username: "u", Password: secret.New("cnry-index"), CACertificates: []byte("cnry-ca")}
-	root, _, err := r.image()
+	root, _, err := r.content().image()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +104,14 @@ func TestSecretsAreMountedInTheStepsThatNeedThem(t *testing.T) {
 }
 
 func TestRecipeIsPure(t *testing.T) {
-	one, _, err := fullRecipe(t).image()
+	one, _, err := fullRecipe(t).content().image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := fullRecipe(t)
 	slices.Reverse(other.request.Spec.Files)
 	slices.Reverse(other.request.Spec.AptPackages)
-	two, _, err := other.image()
+	two, _, err := other.content().image()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,11 +70,11 @@ func (s *services) registry(logins []login, uses ...access) *image.Client {
 }
 
 // reader gives a client that reads by the registry protocol alone.
-func (s *services) reader(uses ...access) *image.Client {
-	if !anyECR(uses) {
+func (s *services) reader(logins []login, uses ...access) *image.Client {
+	if len(logins) == 0 && !anyECR(uses) {
 		return s.registries
 	}
-	return s.client(s.resolver(nil, uses...), nil)
+	return s.client(s.resolver(logins, uses...), nil)
 }
 
 // apis gives the API of the service behind a repository, if it is to be used.
@@ -130,9 +130,9 @@ func only(repository reference.Repository, api apis) apis {
 	}
 }
 
-// plannedExpiry is null where no host of the build can be AWS's matter, and unknown else.
-func (s *services) plannedExpiry(m environmentModel) types.String {
-	hosts := []types.String{m.Base, m.Repository}
+// plannedExpiry is null where no host of the build can be AWS's matter, and unknown else. from is what is built on.
+func (m builtImage) plannedExpiry(from types.String) types.String {
+	hosts := []types.String{from, m.Repository}
 	for _, name := range []string{"import", "export"} {
 		switch value := m.Cache.Attributes()[name].(type) {
 		case types.String:

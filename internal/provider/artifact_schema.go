@@ -1,14 +1,10 @@
 package provider
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -18,36 +14,21 @@ import (
 
 // The arguments and outputs that every artifact has, whichever service keeps it.
 
-const (
-	policyDelete = "delete"
-	policyRetain = "retain"
-)
-
-// How long an operation may take where timeouts does not say.
-const (
-	createTimeout = time.Hour
-	readTimeout   = 2 * time.Minute
-	updateTimeout = 5 * time.Minute
-	deleteTimeout = 10 * time.Minute
-)
-
 // Required members of nested lists and maps are optional in the schema and checked by specReader: Terraform's own check
 // takes them for missing where a whole entry is not known yet.
 
 // artifactArguments are the arguments of the schema that all artifacts share.
 type artifactArguments struct {
-	Base           types.String   `tfsdk:"base"`
-	Lock           types.String   `tfsdk:"lock"`
-	PythonVersion  types.String   `tfsdk:"python_version"`
-	BasePackages   types.Map      `tfsdk:"base_packages"`
-	Env            types.Map      `tfsdk:"env"`
-	Files          types.List     `tfsdk:"files"`
-	AptPackages    types.List     `tfsdk:"apt_packages"`
-	PostInstall    types.List     `tfsdk:"post_install"`
-	BaseRegistry   types.Object   `tfsdk:"base_registry"`
-	RebuildTrigger types.Map      `tfsdk:"rebuild_trigger"`
-	DeletionPolicy types.String   `tfsdk:"deletion_policy"`
-	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+	Base           types.String `tfsdk:"base"`
+	Lock           types.String `tfsdk:"lock"`
+	PythonVersion  types.String `tfsdk:"python_version"`
+	BasePackages   types.Map    `tfsdk:"base_packages"`
+	Env            types.Map    `tfsdk:"env"`
+	Files          types.List   `tfsdk:"files"`
+	AptPackages    types.List   `tfsdk:"apt_packages"`
+	PostInstall    types.List   `tfsdk:"post_install"`
+	BaseRegistry   types.Object `tfsdk:"base_registry"`
+	RebuildTrigger types.Map    `tfsdk:"rebuild_trigger"`
 }
 
 // Format keeps the password of base_registry out of every way of printing.
@@ -55,36 +36,27 @@ func (artifactArguments) Format(state fmt.State, _ rune) { _, _ = io.WriteString
 
 // artifactOutputs are the outputs of the schema that all artifacts share.
 type artifactOutputs struct {
-	Reference           types.String `tfsdk:"reference"`
-	Artifact            types.Object `tfsdk:"artifact"`
-	CacheKey            types.String `tfsdk:"cache_key"`
-	SpecDigest          types.String `tfsdk:"spec_digest"`
-	LockDigest          types.String `tfsdk:"lock_digest"`
-	Packages            types.Map    `tfsdk:"packages"`
-	CredentialExpiresAt types.String `tfsdk:"credential_expires_at"`
-	Retained            types.List   `tfsdk:"retained"`
+	Artifact   types.Object `tfsdk:"artifact"`
+	SpecDigest types.String `tfsdk:"spec_digest"`
+	LockDigest types.String `tfsdk:"lock_digest"`
+	Packages   types.Map    `tfsdk:"packages"`
 }
 
-var (
-	artifactType = map[string]attr.Type{
-		"variant": types.StringType, "reference": types.StringType, "contract": types.StringType, "cache_key": types.StringType,
-		"python_version": types.StringType, "packages": types.MapType{ElemType: types.StringType}, "env": types.MapType{ElemType: types.StringType},
-	}
-	retainedType = types.ObjectType{AttrTypes: map[string]attr.Type{
-		"what": types.StringType, "where": types.StringType, "id": types.StringType, "removable_by": types.StringType,
-	}}
-)
+var artifactType = map[string]attr.Type{
+	"variant": types.StringType, "reference": types.StringType, "contract": types.StringType, "cache_key": types.StringType,
+	"python_version": types.StringType, "packages": types.MapType{ElemType: types.StringType}, "env": types.MapType{ElemType: types.StringType},
+}
 
 // artifactAttributes merges the shared arguments and outputs with a variant's own attributes.
-func artifactAttributes(ctx context.Context, own map[string]schema.Attribute) map[string]schema.Attribute {
+func artifactAttributes(own map[string]schema.Attribute) map[string]schema.Attribute {
 	attributes := map[string]schema.Attribute{}
-	maps.Copy(attributes, sharedArguments(ctx))
+	maps.Copy(attributes, sharedArguments())
 	maps.Copy(attributes, sharedOutputs())
 	maps.Copy(attributes, own)
 	return attributes
 }
 
-func sharedArguments(ctx context.Context) map[string]schema.Attribute {
+func sharedArguments() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"base": schema.StringAttribute{Required: true, Validators: []validator.String{pinnedReference()},
 			MarkdownDescription: "The base image, pinned by digest: `host/path@sha256:…` (a tag before the `@` is allowed and ignored). It satisfies `sandbox-contract/v1`. Another digest replaces the artifact; another repository with the same digest does not."},
@@ -112,57 +84,10 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
 				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
 			}}},
-		"base_registry": baseRegistryAttribute(),
+		"base_registry": sourceRegistryAttribute("base"),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
-		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
-			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it. Destroy reads it from state, so apply a change of it first."},
-		"timeouts": timeoutsAttribute(ctx),
 	}
-}
-
-func timeoutsAttribute(ctx context.Context) schema.Attribute {
-	attribute := timeouts.Attributes(ctx, timeouts.Opts{
-		Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
-		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
-		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
-		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
-	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
-}
-
-func timeoutDescription(name, what string, limit time.Duration) string {
-	return fmt.Sprintf("How long %s may take, as a duration such as `\"90s\"` or `\"30m\"`. Default of `%s`: `%s`.", what, name, minutes(limit))
-}
-
-func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes())) }
-
-// registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
-func registryAttribute(purpose string) schema.Attribute {
-	return schema.SingleNestedAttribute{Optional: true,
-		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
-		Attributes: map[string]schema.Attribute{
-			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
-		}}
-}
-
-// baseRegistryAttribute is a login as registryAttribute describes it, or a role that gets one for a base on Amazon ECR.
-func baseRegistryAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{Optional: true,
-		MarkdownDescription: "The login for the host of `base`: `username` and `password_wo`, or `role_arn` for a base on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration, and is used at create alone.",
-		Attributes: map[string]schema.Attribute{
-			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `role_arn`.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn`. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
-			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
-				MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each build, with a session policy that allows pulls from the base's repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `base` and `repository` must be in two registries then: a build takes one credential for a host."},
-		}}
 }
 
 func sharedOutputs() map[string]schema.Attribute {
@@ -170,7 +95,6 @@ func sharedOutputs() map[string]schema.Attribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"reference": text("What a sandbox is launched from. It never moves."),
 		"artifact": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "All that a launcher needs to know of the artifact, in one object.",
 			Attributes: map[string]schema.Attribute{
 				"variant":        text("`datalayer`."),
@@ -181,17 +105,10 @@ func sharedOutputs() map[string]schema.Attribute {
 				"packages":       schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "As `packages`."},
 				"env":            schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Variables that a launcher must pass when it starts a sandbox. Always `{}`: the image itself carries `env`."},
 			}},
-		"cache_key":             text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `platforms` and `labels`. Another key replaces the artifact."),
-		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
-		"lock_digest":           text("Digest of the lock's canonical form; null without a lock."),
-		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
-		"credential_expires_at": text("When the last credential that was handed to the service ends (RFC 3339). BuildKit gets a login over its connection for one build: for a registry of Amazon ECR that AWS gave the login for, this is the end of the login token, 12 hours after it was made, however short the session was. Null for logins that are not known to end."),
-		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"what":         text("`tag`."),
-				"where":        text("The repository."),
-				"id":           text("The tag."),
-				"removable_by": text("Who can remove it, and how."),
-			}}},
+		"reference":   text("What a sandbox is launched from. It never moves."),
+		"cache_key":   text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `platforms` and `labels`. Another key replaces the artifact."),
+		"spec_digest": text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
+		"lock_digest": text("Digest of the lock's canonical form; null without a lock."),
+		"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
 	}
 }

@@ -59,8 +59,8 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 	s := newStackWithoutEngine(t)
 	other := "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env"
 	for name, tt := range map[string]struct{ base, repository, arguments, says string }{
-		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Base is not on Amazon ECR.*r\.example\.com`},
-		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Base is not on Amazon ECR`},
+		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Image to read is not on Amazon ECR.*r\.example\.com`},
+		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Image to read is not on Amazon ECR`},
 		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
 		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
 		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},
@@ -100,6 +100,31 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.run(t, resource.TestStep{Config: unknown + planOn(tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})
+		})
+	}
+}
+
+func TestAWS_RoleOfABaseImageIsCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	for name, tt := range map[string]struct{ from, says string }{
+		"one host":  {ecrHost + "/python:3.13", `(?s)Role for a registry that the build also pushes to.*from and repository`},
+		"elsewhere": {"r.example.com/python:3.13", `Image to read is not on Amazon ECR`},
+		"default":   {"", `Image to read is not on Amazon ECR`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := "null"
+			if tt.from != "" {
+				from = fmt.Sprintf("%q", tt.from)
+			}
+			s.run(t, resource.TestStep{PlanOnly: true, ExpectError: regexp.MustCompile(tt.says), Config: fmt.Sprintf(`
+resource "datalayer_base_image" "b" {
+  name          = "base-a"
+  repository    = "%s/team/base"
+  from          = %s
+  from_registry = { role_arn = %q }
+}
+`, ecrHost, from, someARN)})
 		})
 	}
 }

@@ -74,7 +74,7 @@ func plannedAttestations(configured types.Object, prior types.Object) types.Obje
 }
 
 // attestations are what a request asks BuildKit for.
-func (m environmentModel) attestations(diagnostics *diag.Diagnostics) buildkit.Attestations {
+func (m builtImage) attestations(diagnostics *diag.Diagnostics) buildkit.Attestations {
 	wanted := buildkit.Attestations{SBOM: member[types.Bool](m.Attestations, "sbom").ValueBool(), Provenance: member[types.String](m.Attestations, "provenance").ValueString()}
 	if wanted.Provenance == provenanceNone {
 		wanted.Provenance = ""

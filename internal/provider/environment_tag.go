@@ -11,7 +11,7 @@ import (
 var imageTag, splitTag = environment.ImageTag, environment.SplitTag
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
-func (m environmentModel) tags() []string {
+func (m builtImage) tags() []string {
 	if m.Tag.IsNull() {
 		return retainedTags(m.Retained)
 	}
@@ -19,7 +19,7 @@ func (m environmentModel) tags() []string {
 }
 
 // ownsTag recognises every tag that this resource ever put: the nonce stays when the version changes.
-func (m environmentModel) ownsTag(tag string) bool {
+func (m builtImage) ownsTag(tag string) bool {
 	_, nonce, ours := splitTag(m.Tag.ValueString())
 	_, other, alike := splitTag(tag)
 	return ours && alike && nonce == other

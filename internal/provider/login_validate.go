@@ -12,41 +12,46 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// validateLogins checks the logins that the resource brings, and refuses two for one host: BuildKit takes one credential
-// for a host in a whole build.
-func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
-	for name, block := range map[string]types.Object{"base_registry": config.BaseRegistry, "registry": config.Registry} {
-		if block.IsNull() || block.IsUnknown() {
-			continue
+// loginBlock is a login in the configuration, its attribute, and the attribute with an address on its host.
+type loginBlock struct {
+	of, attribute string
+	block         types.Object
+}
+
+// validateLogins checks the logins that a resource brings, and refuses two for one host: BuildKit takes one credential
+// for a host in a whole build. from and to are the addresses that pull and push are for.
+func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *diag.Diagnostics) {
+	for _, l := range []loginBlock{pull, push} {
+		if !l.block.IsNull() && !l.block.IsUnknown() {
+			validateLogin(l.attribute, l.block, diagnostics)
 		}
-		validateLogin(name, block, diagnostics)
 	}
-	base, err := reference.Parse(config.Base.ValueString())
-	if err != nil || config.BaseRegistry.IsNull() || config.BaseRegistry.IsUnknown() {
+	base, err := reference.Parse(from.ValueString())
+	if err != nil || pull.block.IsNull() || pull.block.IsUnknown() {
 		return
 	}
-	role := member[types.String](config.BaseRegistry, "role_arn")
+	role := member[types.String](pull.block, "role_arn")
 	if _, isECR := credential.ParseECRHost(base.Host); !role.IsNull() && !isECR {
-		diagnostics.AddAttributeError(path.Root("base_registry").AtName("role_arn"), "Base is not on Amazon ECR", fmt.Sprintf("base_registry.role_arn is set, and %s is not the host of a private registry of ECR. Give username and password_wo, or remove base_registry.", base.Host))
+		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), "Image to read is not on Amazon ECR", fmt.Sprintf("%s.role_arn is set, and %s is not the host of a private registry of ECR. Give username and password_wo, or remove %s.", pull.attribute, base.Host, pull.attribute))
 		return
 	}
-	repository, err := reference.ParseRepository(config.Repository.ValueString())
+	repository, err := reference.ParseRepository(to.ValueString())
 	if err != nil || repository.Host != base.Host {
 		return
 	}
 	if !role.IsNull() {
-		diagnostics.AddAttributeError(path.Root("base_registry").AtName("role_arn"), "Role for a registry that the build also pushes to", fmt.Sprintf("base and repository are both on %s, and a build takes one credential for a host. Remove base_registry, and set registries[%q].ecr.role_arn (or aws.role_arn) of the provider to a role that may read the base and push.", base.Host, base.Host))
+		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), "Role for a registry that the build also pushes to", fmt.Sprintf("%s and %s are both on %s, and a build takes one credential for a host. Remove %s, and set registries[%q].ecr.role_arn (or aws.role_arn) of the provider to a role that may read the one and push to the other.", pull.of, push.of, base.Host, pull.attribute, base.Host))
 		return
 	}
-	if config.Registry.IsNull() || config.Registry.IsUnknown() {
+	if push.block.IsNull() || push.block.IsUnknown() {
 		return
 	}
 	for _, attribute := range []string{"username", "password_wo"} {
-		one, other := member[types.String](config.BaseRegistry, attribute), member[types.String](config.Registry, attribute)
+		one, other := member[types.String](pull.block, attribute), member[types.String](push.block, attribute)
 		if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
 			continue
 		}
-		diagnostics.AddAttributeError(path.Root("base_registry").AtName(attribute), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.%s is not registry.%s. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, attribute, attribute))
+		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName(attribute), "Two logins for one registry host", fmt.Sprintf("%s and %s are both on %s, and %s.%s is not %s.%s. A build takes one login for a host: set %s alone, with a login that may read the other too.", pull.of, push.of, base.Host, pull.attribute, attribute, push.attribute, attribute, push.attribute))
 		return
 	}
 }

@@ -165,7 +165,7 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 }
 
 func (p *datalayerProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newEnvironmentResource}
+	return []func() resource.Resource{newEnvironmentResource, newBaseImageResource, newPackageLockResource}
 }
 
 func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {
