@@ -43,6 +43,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"opened login":             []registryCredentialsModel{{Password: text}},
 		"builtImage":               model.builtImage,
 		"baseImageModel":           baseImageModel{builtImage: model.builtImage, FromRegistry: block},
+		"packageLockModel":         packageLockModel{Index: block, BaseRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
