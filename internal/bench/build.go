@@ -52,7 +52,7 @@ func (b *bench) builds(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = firstOf(err, daemon.Close()) }()
-	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (b *bench) byEngine(daemon *buildkit.Daemon, from, path string, request bui
 
 func (b *bench) theirs(buildctl, address string) (func(context.Context) error, error) {
 	folder := filepath.Join(b.dir, "context")
-	text, err := os.ReadFile(filepath.Join(b.project, "examples", "quickstart", "requirements.lock"))
+	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func run(ctx context.Context) (err error) {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"schema", b.schema}, {"plan", b.plans}, {"apply", b.apply}, {"build", b.builds}, {"base", b.bases}} {
+	}{{"schema", b.schema}, {"plan", b.plans}, {"apply", b.apply}, {"build", b.builds}, {"base", b.bases}, {"lock", b.locks}} {
 		if wanted := os.Args[1:]; len(wanted) > 0 && !slices.Contains(wanted, part.name) {
 			continue
 		}

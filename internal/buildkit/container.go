@@ -207,11 +207,11 @@ func (c *Container) Log() string { return c.log.String() }
 func (c *Container) Close() error {
 	c.release()
 	<-c.gone
-	// A container that ended with its context is gone, which is what the caller wants.
-	if c.caller.Err() != nil {
-		return nil
+	if c.caller.Err() == nil {
+		return c.lost
 	}
-	return c.lost
+	// It ended with its context, which is what the caller wanted.
+	return nil
 }
 
 // exitCode takes the status out of an error that is no more than that.

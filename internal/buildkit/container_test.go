@@ -1,6 +1,7 @@
 package buildkit_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -37,7 +38,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 8000), Handler).serve_forever()
 `
 
 // startServer starts it without network in a container of the base.
-func startServer(t *testing.T, ctx context.Context, script string) (*buildkit.Container, *http.Client) {
+func startServer(ctx context.Context, t *testing.T, script string) (*buildkit.Container, *http.Client) {
 	t.Helper()
 	b := newBench(t)
 	base, err := reference.ParsePinned(b.BaseReference)
@@ -86,7 +87,7 @@ func get(t *testing.T, client *http.Client) string {
 }
 
 func TestContainer_IsReachedThroughTheDaemon(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	get(t, client)
 	if log := container.Log(); log != "listening\n" {
 		t.Errorf("log %q", log)
@@ -133,8 +134,48 @@ func TestContainer_IsReachedThroughTheDaemon(t *testing.T) {
 	}
 }
 
+// What nobody reads waits where it is: the daemon's one stream for all processes of the container must not.
+func TestContainer_UnreadConnectionHoldsUpNone(t *testing.T) {
+	container, client := startServer(t.Context(), t, server)
+	get(t, client)
+	body := bytes.Repeat([]byte("x"), 8<<20)
+	conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	// A command that does not read its input is another way to stop the stream.
+	stuck, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		_, err := container.Exec(stuck, buildkit.Command{Args: []string{"sleep", "1000"}, Stdin: bytes.NewReader(body)})
+		ended <- err
+	}()
+	for range 20 {
+		if output, err := container.Exec(t.Context(), buildkit.Command{Args: []string{"echo", "here"}}); err != nil || output.Stdout != "here\n" {
+			t.Fatalf("%+v, %v", output, err)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the command that does not read gave %v", err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if back, err := io.ReadAll(response.Body); err != nil || !bytes.Equal(back, body) {
+		t.Errorf("%d bytes of %d came back: %v", len(back), len(body), err)
+	}
+}
+
 func TestContainer_ConnectionHasDeadlinesAndAnEnd(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	get(t, client)
 	conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
 	if err != nil {
@@ -163,7 +204,7 @@ func TestContainer_ConnectionHasDeadlinesAndAnEnd(t *testing.T) {
 }
 
 func TestContainer_Exec(t *testing.T) {
-	container, client := startServer(t, t.Context(), server)
+	container, client := startServer(t.Context(), t, server)
 	tests := map[string]struct {
 		command buildkit.Command
 		want    buildkit.Output
@@ -219,7 +260,7 @@ func sum(text string) string {
 
 func TestContainer_Ends(t *testing.T) {
 	t.Run("with its first process", func(t *testing.T) {
-		container, _ := startServer(t, t.Context(), `print("last words"); raise SystemExit(7)`)
+		container, _ := startServer(t.Context(), t, `print("last words"); raise SystemExit(7)`)
 		select {
 		case <-container.Ended():
 		case <-time.After(time.Minute):
@@ -237,7 +278,7 @@ func TestContainer_Ends(t *testing.T) {
 	})
 	t.Run("with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		container, client := startServer(t, ctx, server)
+		container, client := startServer(ctx, t, server)
 		get(t, client)
 		if err := container.Failure(); err != nil {
 			t.Errorf("while it runs: %v", err)
@@ -250,7 +291,7 @@ func TestContainer_Ends(t *testing.T) {
 		}
 	})
 	t.Run("when it is closed", func(t *testing.T) {
-		container, client := startServer(t, t.Context(), server)
+		container, client := startServer(t.Context(), t, server)
 		get(t, client)
 		conn, err := container.Dial(t.Context(), "tcp", "127.0.0.1:8000")
 		if err != nil {

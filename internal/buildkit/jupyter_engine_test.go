@@ -7,17 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/jupyter"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-// TestContainer_ServesJupyter starts a base as a runtime pod does, without network, and speaks to its kernels.
+// TestContainer_ServesJupyter starts bases as a runtime pod does, without network, and speaks to their kernels.
 func TestContainer_ServesJupyter(t *testing.T) {
+	for _, l := range layouts {
+		t.Run(l.name, func(t *testing.T) { servesJupyter(t, l) })
+	}
+}
+
+func servesJupyter(t *testing.T, l layout) {
 	b := newBench(t)
-	request := b.baseRequest(t, b.PlainDebianReference, base.PythonApt)
+	request := b.baseRequest(t, l.from(b), l.python)
 	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)

@@ -35,13 +35,14 @@ type Index struct {
 	server   *httptest.Server
 	mutex    sync.Mutex
 	wheels   map[string][]byte
+	yanked   map[string]string
 	requests int
 }
 
 // StartIndex starts an index that ends with the test.
 func StartIndex(t testing.TB) *Index {
 	t.Helper()
-	index := &Index{Username: "reader", CA: NewCA(t), Version: fmt.Sprintf("1.%d", time.Now().UnixNano()), wheels: map[string][]byte{}}
+	index := &Index{Username: "reader", CA: NewCA(t), Version: fmt.Sprintf("1.%d", time.Now().UnixNano()), wheels: map[string][]byte{}, yanked: map[string]string{}}
 	index.server = httptest.NewUnstartedServer(index)
 	index.server.TLS = index.CA.Server(t).TLS(t)
 	index.server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -67,6 +68,17 @@ func (i *Index) Add(t testing.TB, name, version, tag string, requires ...string)
 	defer i.mutex.Unlock()
 	i.wheels[module+"-"+version+"-"+tag+".whl"] = wheel
 	return hexDigest(wheel)
+}
+
+// Yank withdraws all versions of a package so far (PEP 592).
+func (i *Index) Yank(name, reason string) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for file := range i.wheels {
+		if module, _, _ := strings.Cut(file, "-"); module == strings.ReplaceAll(name, "-", "_") {
+			i.yanked[file] = reason
+		}
+	}
 }
 
 func hexDigest(content []byte) string {
@@ -104,7 +116,11 @@ func (i *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		module, _, _ := strings.Cut(file, "-")
 		if isProject && strings.ReplaceAll(module, "_", "-") == strings.Trim(project, "/") {
 			found = true
-			_, _ = fmt.Fprintf(w, `<a href="/files/%s#sha256=%s">%s</a>`, file, hexDigest(i.wheels[file]), file)
+			yanked := ""
+			if reason, is := i.yanked[file]; is {
+				yanked = fmt.Sprintf(" data-yanked=%q", reason)
+			}
+			_, _ = fmt.Fprintf(w, `<a href="/files/%s#sha256=%s"%s>%s</a>`, file, hexDigest(i.wheels[file]), yanked, file)
 		}
 	}
 	if !found {

@@ -105,7 +105,7 @@ func TestKernelWithoutChannelsIsShutDown(t *testing.T) {
 	f.deaf = true
 	_, err := jupyter.NewServer(f.endpoint(t)).StartKernel(t.Context(), "")
 	var status *jupyter.StatusError
-	if !errors.As(err, &status) || status.Status != 404 || !strings.Contains(err.Error(), "/channels") {
+	if !errors.As(err, &status) || status.Status != 404 || !strings.Contains(err.Error(), "/channels: 404 Not Found: Kernel does not exist") {
 		t.Errorf("%v", err)
 	}
 	if left := f.left(); len(left) > 0 {

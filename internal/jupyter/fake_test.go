@@ -32,8 +32,10 @@ type fake struct {
 	mu       sync.Mutex
 	kernels  map[string]bool
 	requests []*http.Request
-	// held is the request of code "hold", answered together with the next one.
-	held *frame
+	// held takes the requests of code "hold", which code "release" answers after itself.
+	held chan *frame
+	// holding tells that one is held.
+	holding chan struct{}
 }
 
 type frame struct {
@@ -46,7 +48,7 @@ type frame struct {
 
 func newFake(t *testing.T) *fake {
 	t.Helper()
-	f := &fake{kernels: map[string]bool{}}
+	f := &fake{kernels: map[string]bool{}, held: make(chan *frame, 1), holding: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /base/api", func(w http.ResponseWriter, _ *http.Request) { answer(w, 200, map[string]any{"version": "2.99.0"}) })
 	mux.HandleFunc("GET /base/api/kernels", func(w http.ResponseWriter, _ *http.Request) {
@@ -90,7 +92,8 @@ func newFake(t *testing.T) *fake {
 		}
 		defer func() { _ = conn.CloseNow() }()
 		conn.SetReadLimit(-1)
-		for f.kernel(r.Context(), conn) == nil {
+		for err == nil {
+			err = f.kernel(r.Context(), conn)
 		}
 	})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,16 +183,13 @@ func (f *fake) kernel(ctx context.Context, conn *websocket.Conn) error {
 		reply("aborted")
 		status("idle")
 	case "hold":
-		f.mu.Lock()
-		f.held = request
-		f.mu.Unlock()
+		f.held <- request
+		f.holding <- struct{}{}
 	case "release":
 		// The later one is answered first.
 		status("idle")
 		reply("ok")
-		f.mu.Lock()
-		request = f.held
-		f.mu.Unlock()
+		request = <-f.held
 		tell("stream", map[string]any{"name": "stdout", "text": "held"})
 		reply("ok")
 		status("idle")

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -53,9 +54,14 @@ func (s *Server) Connect(ctx context.Context, id string) (*Kernel, error) {
 	conn, response, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{
 		HTTPClient: s.endpoint.client(), HTTPHeader: header, Subprotocols: []string{subprotocol},
 	})
+	if response != nil && response.Body != nil {
+		defer response.Body.Close()
+	}
 	if err != nil {
 		if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
-			return nil, s.refused(what, response.StatusCode, nil)
+			// The library has read the answer's beginning and keeps it.
+			text, _ := io.ReadAll(response.Body)
+			return nil, s.refused(what, response.StatusCode, text)
 		}
 		return nil, s.problem("Kernel's channels did not open", s.unaddressed(what, err), "A proxy before the server must let WebSockets through.")
 	}
@@ -69,7 +75,7 @@ func (s *Server) Connect(ctx context.Context, id string) (*Kernel, error) {
 
 // ShutDown ends the kernel and the connection.
 func (k *Kernel) ShutDown(ctx context.Context) error {
-	k.Close()
+	defer k.Close()
 	return k.server.ShutDown(ctx, k.ID)
 }
 

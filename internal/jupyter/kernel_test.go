@@ -74,9 +74,7 @@ func TestExecutionsAtOnceDoNotMix(t *testing.T) {
 	kernels(t, func(t *testing.T, f *fake, kernel *jupyter.Kernel) {
 		held := make(chan *jupyter.Execution)
 		go func() { held <- execute(t, kernel, "hold") }()
-		for f.holding() == nil {
-			time.Sleep(time.Millisecond)
-		}
+		<-f.holding
 		if released := execute(t, kernel, "release"); released.Stdout != "" {
 			t.Errorf("the later one printed %q", released.Stdout)
 		}
@@ -134,9 +132,7 @@ func TestCancelledExecutionLeavesTheOthers(t *testing.T) {
 	kernels(t, func(t *testing.T, f *fake, kernel *jupyter.Kernel) {
 		held := make(chan *jupyter.Execution)
 		go func() { held <- execute(t, kernel, "hold") }()
-		for f.holding() == nil {
-			time.Sleep(time.Millisecond)
-		}
+		<-f.holding
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := kernel.Execute(ctx, "never idle"); !errors.Is(err, context.Canceled) {
@@ -156,9 +152,7 @@ func TestClosingEndsWhatWaits(t *testing.T) {
 			_, err := kernel.Execute(t.Context(), "hold")
 			failed <- err
 		}()
-		for f.holding() == nil {
-			time.Sleep(time.Millisecond)
-		}
+		<-f.holding
 		kernel.Close()
 		var found *problem.Problem
 		if err := <-failed; !errors.As(err, &found) || found.Title != "Connection to the kernel was lost" {
@@ -168,11 +162,4 @@ func TestClosingEndsWhatWaits(t *testing.T) {
 			t.Errorf("kernels that run after Close: %q", left)
 		}
 	})
-}
-
-// holding gives the request that the kernel has not answered.
-func (f *fake) holding() *frame {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.held
 }

@@ -17,6 +17,8 @@ import (
 type operation struct {
 	// what is the kind of object, for messages: "environment".
 	what string
+	// engineTells: what ran out of time is told by the engine, with the phase.
+	engineTells bool
 	// kind is the argument of timeouts that bounds it: "create", "read", "update" or "delete".
 	kind string
 	// name is the object's name, for messages; an imported one has none yet.
@@ -32,7 +34,7 @@ func begin(ctx context.Context, what, kind string, name types.String, configured
 	limit, found := configured(ctx, otherwise)
 	diagnostics.Append(found...)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	return ctx, operation{what: what, kind: kind, name: name.ValueString(), began: time.Now(), ctx: ctx, end: cancel, diagnostics: diagnostics}
+	return ctx, operation{what: what, engineTells: kind == "create", kind: kind, name: name.ValueString(), began: time.Now(), ctx: ctx, end: cancel, diagnostics: diagnostics}
 }
 
 // failed reports an error: with the artifact's name, and where time ran out with what it was doing and for how long.
@@ -42,7 +44,7 @@ func (o operation) failed(err error, title string) {
 		if o.name != "" {
 			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, p.Object), ": ")
 		}
-		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && o.kind != "create" {
+		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !o.engineTells {
 			said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
 			said.Advice = fmt.Sprintf("The time of timeouts.%s ran out. Raise it if the service is slow. %s", o.kind, p.Advice)
 		}

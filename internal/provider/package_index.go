@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -44,7 +45,7 @@ func indexURL() validator.String {
 	return stringRule{"an https:// or http:// URL without a login", func(value string) error {
 		parsed, err := url.Parse(value)
 		if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
-			return &problem.Problem{Title: "Invalid package index", Object: "package_index.url", Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}
+			return &problem.Problem{Title: "Invalid package index", Cause: errors.New("the address is no https:// or http:// URL"), Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}
 		}
 		if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 			return &problem.Problem{Title: "Login in the address of the package index", Object: parsed.Scheme + "://" + parsed.Host + parsed.Path, Advice: "Give it in username and password_wo, which reach no state and no log."}

@@ -37,6 +37,11 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 			return
 		}
 	}
+	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+		resp.Diagnostics.AddWarning("Imported lock is not held against the requirements", "The lock is taken as it is: nothing is resolved, and whether it is for these requirements and this target is not checked. A change of upgrade_trigger resolves all anew, any other change of what decides the content keeps the versions that still fit.")
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.keeping(*prior, given))...)
+		return
+	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.planned(ctx, prior, given))...)
 }
 
@@ -55,7 +60,7 @@ func readGiven(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagn
 func (m packageLockModel) planned(ctx context.Context, prior *packageLockModel, given givenTarget) packageLockModel {
 	decision := m.decide(ctx, prior, given)
 	if decision == keepLock {
-		return m.keeping(*prior)
+		return m.keeping(*prior, given)
 	}
 	m.PythonVersion, m.PythonPlatform, m.UVVersion = given.python, given.platform, given.uv
 	if sameBase := prior != nil && baseDigest(m.Base) == baseDigest(prior.Base) && !m.Base.IsUnknown(); sameBase {
@@ -75,10 +80,10 @@ func (m packageLockModel) planned(ctx context.Context, prior *packageLockModel, 
 
 // keeping is the plan of a lock that stays; arguments that mean the same keep the prior spelling, so that such a change
 // plans nothing.
-func (m packageLockModel) keeping(prior packageLockModel) packageLockModel {
+func (m packageLockModel) keeping(prior packageLockModel, given givenTarget) packageLockModel {
 	m.Requirements, m.Constraints = spelling(m.Requirements, prior.Requirements), spelling(m.Constraints, prior.Constraints)
 	m.ExcludeNewer = spelling(m.ExcludeNewer, prior.ExcludeNewer)
-	m.PythonVersion, m.PythonPlatform, m.UVVersion = prior.PythonVersion, prior.PythonPlatform, prior.UVVersion
+	m.PythonVersion, m.PythonPlatform, m.UVVersion = orElse(given.python, prior.PythonVersion), orElse(given.platform, prior.PythonPlatform), orElse(given.uv, prior.UVVersion)
 	m.Content, m.Digest, m.Packages, m.ResolvedAt = prior.Content, prior.Digest, prior.Packages, prior.ResolvedAt
 	return m
 }

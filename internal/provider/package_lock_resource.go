@@ -15,6 +15,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -24,11 +25,11 @@ var (
 	_ resource.ResourceWithConfigure      = &packageLockResource{}
 	_ resource.ResourceWithValidateConfig = &packageLockResource{}
 	_ resource.ResourceWithModifyPlan     = &packageLockResource{}
+	_ resource.ResourceWithImportState    = &packageLockResource{}
 )
 
 func newPackageLockResource() resource.Resource { return &packageLockResource{} }
 
-// packageLockResource has no import: a lock that was made elsewhere needs no resource, since an environment takes its text.
 type packageLockResource struct{ services *services }
 
 func (r *packageLockResource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
@@ -66,11 +67,12 @@ func (r *packageLockResource) Update(ctx context.Context, req resource.UpdateReq
 		return
 	}
 	decision := plan.decide(ctx, &state, given)
-	if decision == keepLock {
-		kept := plan.keeping(state)
+	if decision == keepLock || readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+		kept := plan.keeping(state, given)
 		kept.Requirements, kept.Constraints, kept.ExcludeNewer = plan.Requirements, plan.Constraints, plan.ExcludeNewer
 		kept.Runner = plannedRunner(given.runner, plan.Base)
 		resp.Diagnostics.Append(resp.State.Set(ctx, kept)...)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
 		return
 	}
 	ctx, running := begin(ctx, "package lock", "update", types.StringNull(), plan.Timeouts.Update, lockTimeout, &resp.Diagnostics)
@@ -92,8 +94,29 @@ func (r *packageLockResource) Update(ctx context.Context, req resource.UpdateReq
 func (r *packageLockResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {
 }
 
+// ImportState takes a lock that was made elsewhere. The id is its text: a lock is nowhere but in state.
+func (r *packageLockResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	locked, err := lock.Parse(req.ID)
+	if err != nil {
+		for _, fault := range problem.From(err, "Imported lock cannot be read") {
+			resp.Diagnostics.AddError(fault.Title, fault.Detail()+"\n\nThe id of an import is the text of a lock: id = file(\"requirements.lock\").")
+		}
+		return
+	}
+	packages, known, err := locked.Packages(nil)
+	if err != nil || !known {
+		resp.Diagnostics.AddError("Imported lock is for more than one target", "It has markers that differ between platforms or Pythons, and a lock of this resource is for one target. Compile it without --universal.")
+		return
+	}
+	for name, value := range map[string]any{"content": locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
+	}
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
+}
+
 // resolve makes the lock and gives the state with it; nil where that failed. prior is nil to resolve all anew.
 func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, plan packageLockModel, prior *lock.Lock, running operation) *packageLockModel {
+	running.engineTells = false
 	given := readGiven(ctx, config, running.diagnostics)
 	plan.Runner = plannedRunner(given.runner, plan.Base)
 	request := plan.lockRequest(ctx, config, running.diagnostics)

@@ -52,7 +52,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 			"only_binary": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
 				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment. Default: `true`. A change resolves again."},
 			"exclude_newer": schema.StringAttribute{Optional: true, Validators: []validator.String{timestamp()},
-				MarkdownDescription: "Leaves out files that were uploaded after this time (RFC 3339), where the index tells the time. Another instant resolves again."},
+				MarkdownDescription: "Leaves out files that were uploaded after this time (RFC 3339), and those of which the index does not tell when they were. Another instant resolves again."},
 			"upgrade_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Any values; a change resolves all anew. Any other change keeps each locked version that still fits, as uv does with a lock that is there."},
 			"runner": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{lockRunner()},
@@ -64,7 +64,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 			"timeouts": lockTimeouts(ctx),
 
 			"content":     computed("The lock: for `lock` of an environment. One requirement a line with all its hashes, sorted by name, below two comments that name its Python and platform, which `datalayer_environment` holds against its base. No path and no address is in it."),
-			"digest":      computed("The digest of `content`, which is `lock_digest` of an environment with this lock."),
+			"digest":      computed("The digest of the lock: `lock_digest` of an environment with it. The comments in `content` are no part of it."),
 			"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The locked packages, name to version."},
 			"resolved_at": computed("When the lock was made (RFC 3339)."),
 		},

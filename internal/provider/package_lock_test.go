@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -147,7 +148,7 @@ func TestPackageLock_IsMadeOnceAndKept(t *testing.T) {
 		planned(b.step(b.lock(`"app"`, ""), kept...), plancheck.ResourceActionNoop),
 	)
 	parsed, err := lock.Parse(content)
-	if err != nil || parsed.Canonical() != content || parsed.Digest() != digest {
+	if err != nil || content != "# python: 3.13\n# platform: x86_64-manylinux_2_28\n"+parsed.Canonical() || parsed.Digest() != digest {
 		t.Errorf("content is not the canonical form, or digest not its: %v\n%s", err, content)
 	}
 }
@@ -227,6 +228,10 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 			b.run(t, resource.TestStep{Config: b.lockOf(tt.requirements, target+tt.arguments, ""), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says(tt.says...)})
 		})
 	}
+	t.Run("extra index", func(t *testing.T) {
+		b.run(t, resource.TestStep{Config: b.lockOf(`"app"`, "python_version = \"3.13\"\npython_platform = \"linux\"", `extra_urls = ["https://u:cnry-1@h.example/simple"]`), ConfigVariables: password("cnry-1"), PlanOnly: true,
+			ExpectError: says("Login in the address of the package index", "https://h.example/simple")})
+	})
 	t.Run("half a login", func(t *testing.T) {
 		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, ""), "password_wo = var.password,", "", 1), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says("Half a login for the index of the lock")})
 	})
@@ -255,6 +260,12 @@ func TestPackageLock_FailuresAtApply(t *testing.T) {
 			b.run(t, resource.TestStep{Config: tt.config, ConfigVariables: password(tt.password), ExpectError: says(tt.says...)})
 		})
 	}
+	t.Run("out of time", func(t *testing.T) {
+		slow := t.TempDir() + "/uv"
+		must(t, os.WriteFile(slow, []byte("#!/bin/sh\n[ \"$1\" = --version ] && { echo uv "+resolve.UVVersion+"; exit; }\nexec sleep 600\n"), 0o700))
+		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, `timeouts = { create = "1s" }`), b.uv, slow, 1), ConfigVariables: password(enginetest.IndexPassword),
+			ExpectError: says("Resolution was stopped", "after 1s", "timeouts.create ran out")})
+	})
 	for _, d := range b.errors() {
 		for _, hidden := range []string{"cnry", os.Getenv("HOME"), os.TempDir() + "/datalayer"} {
 			if strings.Contains(d.Summary+d.Detail, hidden) {
@@ -262,4 +273,22 @@ func TestPackageLock_FailuresAtApply(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestPackageLock_ImportTakesALockAsItIs(t *testing.T) {
+	b := newLockBench(t, newStackWithoutEngine(t))
+	older := fmt.Sprintf("app==1.0 --hash=sha256:%064x\nlib==0.9 --hash=sha256:%064x\n", 1, 2)
+	imported := func(text string) string { return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", lockAddress, text) }
+	b.runUntil(t, func(*terraform.State) error {
+		b.warned(t, "Imported lock is not held against the requirements", "nothing is resolved")
+		return nil
+	},
+		resource.TestStep{Config: imported("numpy==1.0\n") + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Requirement without a hash in the lock", "line 1 (numpy)", "id = file(")},
+		resource.TestStep{Config: imported("a==1.0 ; sys_platform == 'win32' --hash=sha256:"+strings.Repeat("0", 64)) + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Imported lock is for more than one target")},
+		planned(b.asksNothing(t, b.step(imported("# mine\n"+older)+b.lock(`"app"`, ""), locked("content", knownvalue.StringExact(older)), lockedPackages(map[string]string{"app": "1.0", "lib": "0.9"}),
+			locked("python_version", knownvalue.StringExact("3.13")), locked("resolved_at", knownvalue.Null()))), plancheck.ResourceActionUpdate),
+		planned(b.step(b.lock(`"app"`, "")), plancheck.ResourceActionNoop),
+		// What is locked and still there stays: lib 0.9 is not on the index.
+		planned(b.step(b.lock(`"app"`, `constraints = ["lib"]`), lockedPackages(map[string]string{"app": "1.0", "lib": "1.0"})), plancheck.ResourceActionUpdate),
+	)
 }

@@ -38,6 +38,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"logins":           []login{{host: "h.example", credential: held}},
 		"providerModel":    providerModel{Registries: logins},
 		"environmentModel": model,
+		"packageLockModel": packageLockModel{Index: block, BaseRegistry: block},
 		"builtImage":       model.builtImage,
 		"baseImageModel":   baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {

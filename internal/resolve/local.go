@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -226,25 +225,24 @@ func (p process) start(ctx context.Context, arguments ...string) (output, error)
 	return output{stdout: stdout.String(), lines: readable(p.masked(stderr.String()))}, err
 }
 
-var versionLine = lazyregexp.New(`^uv (\d\S*)`)
-
 // version asks uv for its version, which must be the one wanted.
 func (p process) version(ctx context.Context, wanted string) (string, error) {
 	said, err := p.start(ctx, "--version")
-	match := versionLine.FindStringSubmatch(said.stdout)
+	words := strings.Fields(said.stdout)
+	isUV := len(words) > 1 && words[0] == "uv"
 	switch {
 	case ctx.Err() != nil:
 		return "", explain(ctx, p.request, nil, err)
-	case err != nil || match == nil:
+	case err != nil || !isUV:
 		if err == nil {
 			err = fmt.Errorf("it calls itself %q", shorten(p.masked(strings.TrimSpace(said.stdout))))
 		}
 		return "", &problem.Problem{Title: "uv does not start", Path: []any{"runner"}, Cause: withoutPath(err), Logs: said.lines, Advice: "Check that the program at uv_path, or named uv on the PATH, is uv and runs on this machine."}
-	case match[1] != wanted:
-		return "", &problem.Problem{Title: "uv has another version", Path: []any{"uv_version"}, Cause: fmt.Errorf("the uv of this machine is %s, and %s is wanted", match[1], wanted),
-			Advice: fmt.Sprintf("Install uv %s (`pip install uv==%s`) and name it in uv_path, or set uv_version = %q if that version is to resolve.", wanted, wanted, match[1])}
+	case words[1] != wanted:
+		return "", &problem.Problem{Title: "uv has another version", Path: []any{"uv_version"}, Cause: fmt.Errorf("the uv of this machine is %s, and %s is wanted", words[1], wanted),
+			Advice: fmt.Sprintf("Install uv %s (`pip install uv==%s`) and name it in uv_path, or set uv_version = %q if that version is to resolve.", wanted, wanted, words[1])}
 	}
-	return match[1], nil
+	return words[1], nil
 }
 
 func shorten(text string) string {

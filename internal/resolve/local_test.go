@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -180,6 +183,57 @@ func TestLocal_RealIndex(t *testing.T) {
 	}
 }
 
+func TestLocal_LoginGoesToItsHostAlone(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	var asked, withLogin atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Header.Get("Authorization") != "" {
+			withLogin.Add(1)
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(other.Close)
+	request := at(index, "private-tool", "elsewhere")
+	extra, err := url.Parse(other.URL + "/simple/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.ExtraIndexes = []*url.URL{extra}
+	m.fails(t, request, "Requirements cannot be resolved", "elsewhere was not found")
+	if asked.Load() == 0 || withLogin.Load() > 0 {
+		t.Errorf("the second index was asked %d times, %d with a login", asked.Load(), withLogin.Load())
+	}
+	// What the first index has is not asked of the second: nobody can put one of the same name in its place.
+	before := asked.Load()
+	request.Requirements = []string{"private-tool"}
+	if got := m.resolve(t, request).Lock.Canonical(); got != index.Lock || asked.Load() != before {
+		t.Errorf("the second index was asked for what the first has: %s", got)
+	}
+}
+
+func TestLocal_ExcludeNewerNeedsATime(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	request := at(index, "private-tool")
+	request.ExcludeNewer = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	m.fails(t, request, "Requirements cannot be resolved", "private-tool")
+
+	request = requestOf("six")
+	request.Network.CABundle, request.ExcludeNewer = enginetest.CABundle(t), time.Date(2020, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
+	if got := m.resolve(t, request).Lock.Canonical(); !strings.HasPrefix(got, "six==1.13.0 ") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestLocal_WarnsOfAYankedVersion(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	index.Yank("private-tool", "it was broken")
+	result := m.resolve(t, at(index, "private-tool=="+index.Version))
+	if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], "it was broken") {
+		t.Errorf("got the warnings %q", result.Warnings)
+	}
+}
+
 func TestLocal_StrayConfigurationChangesNothing(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
 	stray := "[pip]\nindex-url = \"https://localhost:1/simple\"\n"
@@ -315,7 +369,7 @@ func waitForFile(t *testing.T, path string) string {
 }
 
 func TestPlatforms_AreThoseOfUV(t *testing.T) {
-	help, err := exec.Command(enginetest.UV(t), "pip", "compile", "--help").Output()
+	help, err := exec.CommandContext(t.Context(), enginetest.UV(t), "pip", "compile", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

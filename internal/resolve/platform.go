@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -39,18 +38,15 @@ func ValidatePlatform(name string) error {
 	return &problem.Problem{Title: "Unknown python_platform", Object: strconv.Quote(name), Advice: advice}
 }
 
-var wheelTag = lazyregexp.New(`^manylinux_?(2014|2_\d+)_(x86_64|aarch64)$`)
-
-// otherSpelling is uv's name for a wheel's tag or an OCI platform.
+// otherSpelling is uv's name for a wheel's tag (manylinux_2_28_x86_64) or an OCI platform.
 func otherSpelling(name string) string {
-	if match := wheelTag.FindStringSubmatch(name); match != nil {
-		if match[1] == "2014" {
-			return match[2] + "-manylinux2014"
-		}
-		return match[2] + "-manylinux_" + match[1]
+	if oci, ok := machines[name]; ok {
+		return oci + "-manylinux_2_28"
 	}
-	if machine, ok := machines[name]; ok {
-		return machine + "-manylinux_2_28"
+	for _, machine := range []string{"x86_64", "aarch64"} {
+		if tag, ok := strings.CutSuffix(name, "_"+machine); ok {
+			return machine + "-" + tag
+		}
 	}
 	return ""
 }
@@ -114,8 +110,11 @@ func runsOn(platform, oci, library, version string) error {
 	if musl != (library != "glibc") {
 		return fmt.Errorf("it is for another C library than the base's, %s", strings.TrimSpace(library+" "+version))
 	}
+	if musl {
+		return nil
+	}
 	minor, err := glibcMinor(version)
-	if musl || err != nil {
+	if err != nil {
 		return err
 	}
 	if needs := requiredGlibc(platform); needs > minor {

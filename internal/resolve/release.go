@@ -2,8 +2,7 @@ package resolve
 
 import (
 	_ "embed"
-
-	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
+	"strings"
 )
 
 // uvRequirement pins the uv of this release with the hashes of its wheels; tools/install.sh installs from the same file.
@@ -12,4 +11,4 @@ import (
 var uvRequirement string
 
 // UVVersion is the version of uv that this release ships the hashes of.
-var UVVersion = lazyregexp.New(`^uv==(\S+)`).FindStringSubmatch(uvRequirement)[1]
+var UVVersion = strings.TrimPrefix(strings.Fields(uvRequirement)[0], "uv==")

@@ -77,6 +77,8 @@ func (r *remote) withKernel(t *testing.T) {
 	request := buildkit.Request{
 		Base: r.Base.Reference, Platforms: []string{environment.DefaultPlatform}, Lock: parsedLock(t, kernel), Credentials: r.Credentials,
 		Repository: reference.Repository{Host: enginetest.StartRegistry(t).Host, Path: "team/base"}, PackageIndex: at(r.index).Index,
+		// What a base says of uv and pip must not count.
+		Spec: environment.Spec{Env: map[string]string{"UV_OFFLINE": "1", "UV_INDEX_URL": "https://localhost:1/simple", "PIP_INDEX_URL": "https://localhost:1/simple", "PIP_NO_INDEX": "1"}},
 	}
 	publisher := &buildkit.Publisher{Registry: r.Base.Registry, Connect: r.Connect, Logger: r.Logger, Now: time.Now}
 	published, err := publisher.Publish(t.Context(), request, "v1-0badcafe", func(buildkit.Published) {})

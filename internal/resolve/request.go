@@ -30,7 +30,7 @@ type Request struct {
 	ExtraIndexes []*url.URL
 	// OnlyBinary keeps source distributions out: resolving one runs its code.
 	OnlyBinary bool
-	// ExcludeNewer leaves out files uploaded after it, where the index tells; zero leaves out none.
+	// ExcludeNewer leaves out files uploaded after it, and those of which the index does not tell; zero leaves out none.
 	ExcludeNewer time.Time
 	// Prior is a lock whose versions are kept where they still fit.
 	Prior *lock.Lock
