@@ -54,7 +54,7 @@ func (c *Client) Marked(ctx context.Context, repo reference.Repository, label st
 		}
 		marked = append(marked, found)
 	}
-	if !scanned.complete {
+	if scanned.unsure != "" {
 		return marked, report("Repository has too many tags to list its images", repo, repo.String(), fmt.Errorf("only %d of its tags were looked at", maxScanned))
 	}
 	return marked, nil
