@@ -3,6 +3,7 @@
 # what it does and how long that took goes to stderr. Usage: tools/install.sh NAME...
 #   buildkitd buildctl registry tofu tfplugindocs golangci-lint   built from the Go modules in tools/
 #   uv                                                            a hash-pinned wheel
+#   moto                                                          hash-pinned wheels; the path is that of a folder for PYTHONPATH
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
 #   base-root plain-root official-python                          root file systems of images, gzipped tars
@@ -108,11 +109,11 @@ go_tool() { # MODULE PACKAGE LDFLAGS
 # module_version TOOLS-MODULE MODULE reads the pinned version without asking the network.
 module_version() { (cd "$tools/$1" && go list -mod=readonly -m -f '{{.Version}}' "$2"); }
 
-install_uv() { # DIR
-  say "uv: installing the pinned wheel"
+install_wheels() { # NAME LOCK DIR
+  say "$1: installing the pinned wheels"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$1" -r "$tools/../internal/resolve/uv.txt"
+    --target "$3" -r "$2"
 }
 
 build_root() { # NAME DIR
@@ -136,8 +137,13 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_wheels uv "$tools/../internal/resolve/uv.txt"
       echo "$entry_dir/bin/uv"
+      ;;
+    moto)
+      # Its wheels hold compiled modules for one Python.
+      entry moto "$({ uname -m; python3 -V; } | key "$tools/moto/requirements.txt")" install_wheels moto "$tools/moto/requirements.txt"
+      echo "$entry_dir"
       ;;
     runc)
       apt_install runc runc

@@ -53,6 +53,13 @@ func (s scan) of(digest string) []string {
 // scan looks at every tag. A list that leaves out one of the tags given, though it is there, is not trusted: a proxy may
 // answer with a page of its own.
 func (c *Client) scan(ctx context.Context, repo reference.Repository, given ...string) (scan, error) {
+	api, err := c.api(ctx, repo)
+	if err != nil {
+		return scan{}, err
+	}
+	if api != nil {
+		return c.scanAPI(ctx, api, repo, given)
+	}
 	tags, unsure, err := c.listTags(ctx, repo)
 	if err != nil {
 		return scan{}, err
@@ -89,6 +96,27 @@ func (c *Client) scan(ctx context.Context, repo reference.Repository, given ...s
 		}
 	}
 	return scan{points, unsure}, nil
+}
+
+// scanAPI takes the word of the service behind the registry, and asks for the tags given where that is not complete.
+func (c *Client) scanAPI(ctx context.Context, api API, repo reference.Repository, given []string) (scan, error) {
+	points, complete, err := api.Tags(ctx)
+	if err != nil || complete {
+		return scan{points, ""}, err
+	}
+	for _, tag := range given {
+		if _, known := points[tag]; known {
+			continue
+		}
+		one, err := c.head(ctx, repo, tag)
+		if err != nil && !NotFound(err) {
+			return scan{}, err
+		}
+		if err == nil {
+			points[tag] = one
+		}
+	}
+	return scan{points, tooManyTags}, nil
 }
 
 // listTags gives at most maxScanned tags; unsure says why there may be more.
