@@ -25,7 +25,7 @@ var lines = [][]string{
 	{"image"},
 	{"environment"},
 	{"lock", "reference"},
-	{"problem", "secret"},
+	{"problem", "secret", "retry"},
 }
 
 // workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.
