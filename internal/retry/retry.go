@@ -108,3 +108,18 @@ func after(header http.Header, value string) time.Duration {
 	}
 	return max(0, at.Sub(now))
 }
+
+// Clock tells the time and waits. Tests put one in that runs as they say.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits d or until ctx ends, then giving its error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// System is the machine's clock.
+var System Clock = system{}
+
+type system struct{}
+
+func (system) Now() time.Time                                   { return time.Now() }
+func (system) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }
