@@ -18,7 +18,7 @@ import (
 // DefaultDomain is E2B's own deployment.
 const DefaultDomain = "e2b.app"
 
-// sharedIngress are the domains whose sandboxes are all reached by one host, sandbox.<domain>.
+// sharedIngress are the domains where envd of all sandboxes is reached by one host, sandbox.<domain>.
 var sharedIngress = map[string]bool{"e2b.app": true, "e2b.dev": true, "e2b.pro": true, "e2b-staging.dev": true}
 
 // Options of a Client. All but APIKey may be left zero.

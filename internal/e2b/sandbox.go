@@ -218,7 +218,8 @@ func (c *Client) sandboxAddress(sandbox Sandbox, port int) *url.URL {
 	if sandbox.Domain != "" {
 		domain = sandbox.Domain
 	}
-	if sharedIngress[domain] {
+	// E2B's own deployments have one host for envd; other ports answer at a host of their own everywhere.
+	if port == envdPort && sharedIngress[domain] {
 		return &url.URL{Scheme: "https", Host: "sandbox." + domain}
 	}
 	return &url.URL{Scheme: "https", Host: fmt.Sprintf("%d-%s.%s", port, sandbox.SandboxID, domain)}
