@@ -109,7 +109,7 @@ func (w world) nothingLeft(t *testing.T, templateIDs ...string) {
 }
 
 func TestLifeOfATemplate(t *testing.T) {
-	w := newWorld(t, e2btest.Options{Pace: time.Second, Registries: map[string]map[string]string{"localhost:5000": {"ci": "registry-password"}}})
+	w := newWorld(t, e2btest.Options{Pace: time.Second, UploadHeaders: map[string]string{"x-ms-blob-type": "BlockBlob"}, Registries: map[string]map[string]string{"localhost:5000": {"ci": "registry-password"}}})
 	first := order()
 	first.Start.Registry = &e2b.RegistryLogin{Username: "ci", Password: secret.New("registry-password")}
 	content := []byte("not a real archive")

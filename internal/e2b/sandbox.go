@@ -135,9 +135,10 @@ func (c *Client) Sandboxes(ctx context.Context, filter SandboxFilter) ([]ListedS
 		query.Set("template", filter.Template)
 	}
 	if len(filter.Metadata) > 0 {
+		// E2B takes the escapes back twice, of the pairs and then of keys and values.
 		pairs := url.Values{}
 		for key, value := range filter.Metadata {
-			pairs.Set(key, value)
+			pairs.Set(url.QueryEscape(key), url.QueryEscape(value))
 		}
 		query.Set("metadata", pairs.Encode())
 	}

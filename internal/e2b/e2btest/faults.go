@@ -10,6 +10,8 @@ import (
 type Fault struct {
 	// Route is "POST /v3/templates", as Request.Name gives it.
 	Route string
+	// If narrows it to requests for which this holds; nil is all.
+	If func(Request) bool
 	// Skip lets so many requests pass first, and Times is how many it then hits: 1 if zero, all if negative.
 	Skip, Times int
 	// Status, Header and Body are answered without the request being carried out. A body that is not given is E2B's
@@ -62,11 +64,11 @@ func (s *Server) Release() {
 	}
 }
 
-func (s *Server) faultFor(name string) *Fault {
+func (s *Server) faultFor(name string, request Request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, fault := range s.faults {
-		if fault.Route != name || fault.Times == 0 {
+		if fault.Route != name || fault.Times == 0 || fault.If != nil && !fault.If(request) {
 			continue
 		}
 		if fault.Skip > 0 {

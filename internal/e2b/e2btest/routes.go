@@ -36,6 +36,7 @@ func (s *Server) control() []route {
 		on("POST /sandboxes/{sandboxID}/connect", s.keyed(s.connectSandbox)),
 		on("POST /sandboxes/{sandboxID}/resume", s.keyed(s.connectSandbox)),
 		on("GET /sandboxes/{sandboxID}/metrics", s.keyed(s.sandboxMetrics)),
+		on("GET /sandboxes/{sandboxID}/logs", s.keyed(s.sandboxLogs)),
 		on("GET /v2/sandboxes/{sandboxID}/logs", s.keyed(s.sandboxLogs)),
 	}
 	if !s.options.Legacy {

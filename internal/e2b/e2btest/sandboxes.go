@@ -177,7 +177,12 @@ func (s *Server) sandbox(c *call) *sandbox {
 
 func (s *Server) matching(c *call, states []string) ([]any, bool) {
 	query := c.r.URL.Query()
-	wanted, err := url.ParseQuery(query.Get("metadata"))
+	// The SDKs escape keys and values, then the pairs, and E2B takes that back in the same two steps.
+	pairs, err := url.QueryUnescape(query.Get("metadata"))
+	var wanted url.Values
+	if err == nil {
+		wanted, err = url.ParseQuery(pairs)
+	}
 	if err != nil {
 		c.fail(http.StatusBadRequest, "Error parsing metadata: %s", err)
 		return nil, false
@@ -348,6 +353,6 @@ func (s *Server) sandboxLogs(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sandbox(c) != nil {
-		c.json(http.StatusOK, map[string]any{"logs": []any{}})
+		c.json(http.StatusOK, map[string]any{"logs": []any{}, "logEntries": []any{}})
 	}
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Registries map[string]map[string]string
 	// Pace is how long each line of a build's log takes; zero is a build that is ready as soon as it is looked at.
 	Pace time.Duration
-	// UploadHeaders are to be replayed when files are put; "x-ms-blob-type: BlockBlob" if nil.
+	// UploadHeaders are to be replayed when files are put, as a store on Azure wants it; E2B's own deployment has none.
 	UploadHeaders map[string]string
 	// Legacy leaves out what came after the spec of August 2026: the second forms of sandbox creation and connection.
 	Legacy bool
@@ -86,9 +86,6 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Teams == nil {
 		o.Teams = map[string]Team{Key: {Slug: DefaultTeam}}
-	}
-	if o.UploadHeaders == nil {
-		o.UploadHeaders = map[string]string{"x-ms-blob-type": "BlockBlob"}
 	}
 	s := &Server{options: o, teams: map[string]*team{}, answers: answers{takes: map[string]time.Duration{}}}
 	for key, one := range o.Teams {
@@ -166,6 +163,17 @@ func (s *Server) Count(name string) int {
 	return count
 }
 
+// Routes are all that the server and its sandboxes answer: "POST /v3/templates".
+func (s *Server) Routes() []string {
+	var names []string
+	for _, one := range slices.Concat(s.routes, envdRoutes, interpreterRoutes) {
+		if name := one.method + " " + one.pattern; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Forget empties the log of requests.
 func (s *Server) Forget() {
 	s.logging.Lock()
@@ -182,11 +190,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	found, c := s.find(r)
 	c.server, c.w, c.r, c.body = s, w, r, body
+	taken := Request{Method: r.Method, Route: found.pattern, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Header: r.Header.Clone(), Body: body, At: s.options.Now()}
 	s.logging.Lock()
 	index := len(s.log)
-	s.log = append(s.log, Request{Method: r.Method, Route: found.pattern, Path: r.URL.EscapedPath(), Query: r.URL.Query(), Header: r.Header.Clone(), Body: body, At: s.options.Now()})
+	s.log = append(s.log, taken)
 	s.logging.Unlock()
-	fault := s.faultFor(r.Method + " " + found.pattern)
+	fault := s.faultFor(taken.Name(), taken)
 	c.note = func(status int) {
 		s.logging.Lock()
 		defer s.logging.Unlock()

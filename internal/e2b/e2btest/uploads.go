@@ -35,8 +35,11 @@ func (s *Server) getFiles(c *call) {
 	_, present := c.team.files[hash]
 	ends := strconv.FormatInt(s.options.Now().Add(urlLives).Unix(), 10)
 	path := "/upload/" + c.team.Slug + "/" + hash
-	c.json(http.StatusCreated, map[string]any{"present": present, "headers": s.options.UploadHeaders,
-		"url": s.URL + path + "?expires=" + ends + "&signature=" + signature(path, ends)})
+	answer := map[string]any{"present": present, "url": s.URL + path + "?expires=" + ends + "&signature=" + signature(path, ends)}
+	if len(s.options.UploadHeaders) > 0 {
+		answer["headers"] = s.options.UploadHeaders
+	}
+	c.json(http.StatusCreated, answer)
 }
 
 func signature(path, ends string) string {
