@@ -79,7 +79,7 @@ func execute(c *call, box *sandbox) {
 	c.server.mu.Unlock()
 	events := append([]Event{{"type": "number_of_executions", "execution_count": count}},
 		c.server.codeAnswer(Code{Sandbox: box.id, Context: kernel.id, Language: kernel.language, Dir: kernel.dir, Code: body.Code, Env: env})...)
-	c.note(http.StatusOK)
+	c.note(http.StatusOK, nil)
 	c.w.Header().Set("Content-Type", "application/x-ndjson")
 	c.w.WriteHeader(http.StatusOK)
 	for _, event := range append(events, Event{"type": "end_of_execution"}) {

@@ -46,7 +46,7 @@ func (c *call) refuse(code, message string) {
 
 // stream begins an answer of frames.
 func (c *call) stream() {
-	c.note(http.StatusOK)
+	c.note(http.StatusOK, nil)
 	c.w.Header().Set("Content-Type", "application/connect+json")
 	c.w.WriteHeader(http.StatusOK)
 }

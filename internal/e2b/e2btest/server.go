@@ -137,8 +137,9 @@ type Request struct {
 	Query  url.Values
 	Header http.Header
 	Body   []byte
-	// Status is what was answered; 0 if nothing was.
+	// Status and Answer are what was answered; 0 and nil if nothing was, and nil for a stream.
 	Status int
+	Answer []byte
 	At     time.Time
 }
 
@@ -196,11 +197,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.log = append(s.log, taken)
 	s.logging.Unlock()
 	fault := s.faultFor(taken.Name(), taken)
-	c.note = func(status int) {
+	c.note = func(status int, answer []byte) {
 		s.logging.Lock()
 		defer s.logging.Unlock()
 		if index < len(s.log) {
-			s.log[index].Status = status
+			s.log[index].Status, s.log[index].Answer = status, answer
 		}
 	}
 	if fault != nil {
@@ -218,7 +219,7 @@ type call struct {
 	body   []byte
 	path   map[string]string
 	team   *team
-	note   func(status int)
+	note   func(status int, answer []byte)
 }
 
 type route struct {
@@ -297,7 +298,7 @@ func (c *call) json(status int, value any) {
 
 // bytes answers with the body given; with none it says so, since clients take an empty chunked body for broken JSON.
 func (c *call) bytes(status int, content []byte) {
-	c.note(status)
+	c.note(status, content)
 	if status != http.StatusNoContent {
 		c.w.Header().Set("Content-Length", fmt.Sprint(len(content)))
 	}
