@@ -36,8 +36,9 @@ type call struct {
 	// json is sent if not nil, and raw as it is.
 	json any
 	raw  []byte
-	// into takes the answer's JSON if not nil.
-	into any
+	// into takes the answer's JSON if not nil; check judges an answer, and one that it refuses is asked for again.
+	into  any
+	check func(*answer) error
 	// changes says that repeating the request may do more than making it once.
 	changes bool
 	// slot says that a 429 that names no time means a full team: it is waited for until the context ends.
@@ -135,7 +136,13 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 			return nil, k.spoiled(response.StatusCode, fmt.Errorf("the answer is not the JSON that it should be: %w", err))
 		}
 	}
-	return &answer{status: response.StatusCode, header: response.Header, body: content}, nil
+	got := &answer{status: response.StatusCode, header: response.Header, body: content}
+	if k.check != nil {
+		if err := k.check(got); err != nil {
+			return nil, k.spoiled(response.StatusCode, fmt.Errorf("the answer is not the JSON that it should be: %w", err))
+		}
+	}
+	return got, nil
 }
 
 // open makes the request once and gives a 2xx response, whose body the caller reads and closes.
@@ -179,20 +186,22 @@ func (c *Client) open(ctx context.Context, k call) (*http.Response, *Error) {
 	return response, nil
 }
 
-// paged asks for page after page of a list, as X-Next-Token says, until page wants no more.
-func (c *Client) paged(ctx context.Context, k call, page func(*answer) (more bool, err error)) error {
+// paged asks for page after page of a list, as X-Next-Token says, until take wants no more. What take refuses is asked
+// for again, so it keeps nothing of that.
+func (c *Client) paged(ctx context.Context, k call, take func(*answer) (more bool, err error)) error {
 	if k.query == nil {
 		k.query = url.Values{}
 	}
 	k.query.Set("limit", "100")
+	more := false
+	k.check = func(got *answer) (err error) {
+		more, err = take(got)
+		return err
+	}
 	for seen := map[string]bool{}; ; {
 		got, err := c.send(ctx, k)
 		if err != nil {
 			return err
-		}
-		more, err := page(got)
-		if err != nil {
-			return k.spoiled(got.status, err)
 		}
 		next := got.header.Get("X-Next-Token")
 		if !more || next == "" {
@@ -204,4 +213,18 @@ func (c *Client) paged(ctx context.Context, k call, page func(*answer) (more boo
 		seen[next] = true
 		k.query.Set("nextToken", next)
 	}
+}
+
+// pages reads all pages of a list.
+func pages[T any](ctx context.Context, c *Client, k call) ([]T, error) {
+	var all []T
+	err := c.paged(ctx, k, func(got *answer) (bool, error) {
+		var page []T
+		if err := json.Unmarshal(got.body, &page); err != nil {
+			return false, err
+		}
+		all = append(all, page...)
+		return true, nil
+	})
+	return all, err
 }

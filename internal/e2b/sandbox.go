@@ -2,7 +2,6 @@ package e2b
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -149,13 +148,7 @@ func (c *Client) Sandboxes(ctx context.Context, filter SandboxFilter) ([]ListedS
 	if len(states) > 0 {
 		query.Set("state", strings.Join(states, ","))
 	}
-	var all []ListedSandbox
-	err := c.paged(ctx, call{method: http.MethodGet, path: "/v2/sandboxes", query: query}, func(got *answer) (bool, error) {
-		var page []ListedSandbox
-		err := json.Unmarshal(got.body, &page)
-		all = append(all, page...)
-		return true, err
-	})
+	all, err := pages[ListedSandbox](ctx, c, call{method: http.MethodGet, path: "/v2/sandboxes", query: query})
 	return all, report("E2B sandboxes could not be listed", filter.Template, err)
 }
 

@@ -122,13 +122,7 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 
 // Templates lists the team's templates, the newest first.
 func (c *Client) Templates(ctx context.Context) ([]ListedTemplate, error) {
-	var all []ListedTemplate
-	err := c.paged(ctx, call{method: http.MethodGet, path: "/v2/templates"}, func(got *answer) (bool, error) {
-		var page []ListedTemplate
-		err := json.Unmarshal(got.body, &page)
-		all = append(all, page...)
-		return true, err
-	})
+	all, err := pages[ListedTemplate](ctx, c, call{method: http.MethodGet, path: "/v2/templates"})
 	return all, report("E2B templates could not be listed", "", err)
 }
 
