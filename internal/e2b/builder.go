@@ -48,7 +48,7 @@ func (c *Client) NewBuilder() *Builder { return &Builder{client: c, logger: c.lo
 const (
 	// lookups is how often a build is looked for whose request was not answered, lookPause the time in between: E2B
 	// may be carrying it out still.
-	lookups, lookPause = 3, 5 * time.Second
+	lookups, lookPause = 3, 3 * time.Second
 	// starts is how often a build is started whose start was not answered and which still waits.
 	starts = 3
 )

@@ -37,7 +37,11 @@ func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	c.mu.Lock()
 	c.slept = append(c.slept, d)
-	c.now = c.now.Add(d)
+	wakes := c.now.Add(d)
+	if end, ok := ctx.Value(clockEnd{}).(time.Time); ok && end.Before(wakes) {
+		wakes = end
+	}
+	c.now = wakes
 	c.mu.Unlock()
 	return ctx.Err()
 }
@@ -54,7 +58,7 @@ func (c *Clock) Deadline(ctx context.Context, d time.Duration) context.Context {
 	return clockContext{ctx, c, c.Now().Add(d)}
 }
 
-// clockContext says its end by Err alone: nothing waits on it, since Sleep never blocks.
+// clockContext says its end by Err, and to Sleep by a value: nothing waits on it, since Sleep never blocks.
 type clockContext struct {
 	context.Context
 	clock *Clock
@@ -66,4 +70,14 @@ func (c clockContext) Err() error {
 		return context.DeadlineExceeded
 	}
 	return c.Context.Err()
+}
+
+type clockEnd struct{}
+
+// Value gives the end to Sleep.
+func (c clockContext) Value(key any) any {
+	if key == (clockEnd{}) {
+		return c.end
+	}
+	return c.Context.Value(key)
 }

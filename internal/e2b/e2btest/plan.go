@@ -28,6 +28,7 @@ func (s *Server) plan(b *build) {
 	}
 	if takes := s.answers.takes[b.template.alias]; takes > 0 {
 		p.at = b.started.Add(takes)
+		b.lines[len(b.lines)-1].at = p.at
 	}
 	b.ends = p.at
 	keeps := p.keeps
