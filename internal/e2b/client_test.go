@@ -116,7 +116,7 @@ func TestKeysThatE2BDoesNotTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w.Forget()
 			_, err := w.clientWith(t, tt.key).RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent"})
-			asProblem(t, err, tt.words...)
+			says(t, err, tt.words...)
 			if e2b.Unclear(err) || e2b.NotFound(err) || len(w.Requests()) > 1 {
 				t.Errorf("after %d requests: %v", len(w.Requests()), err)
 			}
@@ -203,7 +203,7 @@ func TestRefusedConnectionsAreTriedAgainEvenForCreates(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	w.Close()
 	_, err := w.client.RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent"})
-	asProblem(t, err, "connection refused", "can be reached")
+	says(t, err, "connection refused", "can be reached")
 	if e2b.Unclear(err) || len(w.clock.Slept()) != 3 {
 		t.Errorf("waited %v, then %v", w.clock.Slept(), err)
 	}
@@ -225,7 +225,7 @@ func TestACreateWaitsForASlot(t *testing.T) {
 		t.Errorf("waited %v", w.clock.Slept())
 	}
 	_, err = w.client.RequestBuild(w.clock.Deadline(t.Context(), 2*time.Minute), e2b.BuildRequest{Name: "three", Tags: []string{"dl-3"}})
-	asProblem(t, err, "maximum number of concurrent template builds (1)", "-parallelism=1")
+	says(t, err, "maximum number of concurrent template builds (1)", "-parallelism=1")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the wait ended with %v", err)
 	}
@@ -243,7 +243,7 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 	w.asked(t, "GET /v2/templates", 3)
 	w.Inject(e2btest.Fault{Route: "GET /v2/templates", Times: -1, Status: 200, Body: "[]", Header: map[string]string{"X-Next-Token": "again"}})
 	_, err = w.client.Templates(t.Context())
-	asProblem(t, err, "the list does not end")
+	says(t, err, "the list does not end")
 
 	built := w.ready(t, order())
 	for i := range 150 {
@@ -317,7 +317,7 @@ func TestTemplatesInUse(t *testing.T) {
 
 	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Status: 400, Message: "Invalid template ID: bad id"})
 	slept := len(w.clock.Slept())
-	asProblem(t, w.client.DeleteUnused(t.Context(), "bad id"), "400 Bad Request: Invalid template ID")
+	says(t, w.client.DeleteUnused(t.Context(), "bad id"), "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
 	}

@@ -331,7 +331,7 @@ func TestTypesAreTheDocuments(t *testing.T) {
 			d.compareMember(t, name, member, kind)
 		}
 		for _, member := range known.Required {
-			if members[member] == nil && !(name == "ConnectSandbox") {
+			if members[member] == nil && name != "ConnectSandbox" {
 				t.Errorf("%s: a request lacks %s, which E2B requires", name, member)
 			}
 		}

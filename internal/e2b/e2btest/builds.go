@@ -85,9 +85,9 @@ func (s *Server) statusOf(b *build) string {
 	now := s.options.Now()
 	switch {
 	case b.state == waiting && now.Sub(b.requested) > waitsFor:
-		s.end(b, failed, "", "build is in waiting state for too long")
+		s.end(b, "build is in waiting state for too long")
 	case b.state == building && b.ends.Sub(b.started) > buildsFor && now.Sub(b.started) > buildsFor:
-		s.end(b, failed, "", "build status polling timed out. Maximum build time is 1h0m0s.")
+		s.end(b, "build status polling timed out. Maximum build time is 1h0m0s.")
 	case b.state == building && !now.Before(b.ends):
 		b.state, b.finished = b.outcome, b.ends
 		if b.keeps != nil {
@@ -97,13 +97,13 @@ func (s *Server) statusOf(b *build) string {
 	return b.state
 }
 
-// end ends a build now, whatever it was to do. An end is for good.
-func (s *Server) end(b *build, state, step, message string) {
+// end fails a build now, whatever it was to do. An end is for good.
+func (s *Server) end(b *build, message string) {
 	if b.state == ready || b.state == failed {
 		return
 	}
 	now := s.options.Now()
-	b.state, b.finished, b.reason = state, now, reason{message, step}
+	b.state, b.finished, b.reason = failed, now, reason{message, ""}
 	kept := b.lines[:0:0]
 	for _, line := range b.lines {
 		if !line.at.After(now) {
@@ -161,13 +161,13 @@ func (s *Server) startBuild(c *call) {
 	}
 	if (body.FromImage == "") == (body.FromTemplate == "") {
 		const message = "failed to set template source: must specify either fromImage or fromTemplate"
-		s.end(b, failed, "", message)
+		s.end(b, message)
 		c.fail(http.StatusInternalServerError, "Error when starting template build: %s", message)
 		return
 	}
 	for _, older := range one.builds {
 		if older != b && s.statusOf(older) == building && overlap(older.asked, b.asked) {
-			s.end(older, failed, "", superseded)
+			s.end(older, superseded)
 		}
 	}
 	b.start, b.state, b.started = body, building, s.options.Now()

@@ -2,6 +2,7 @@ package e2btest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -97,7 +98,7 @@ func New(o Options) (*Server, error) {
 	s.routes = s.control()
 	s.http = httptest.NewUnstartedServer(s)
 	if o.Address != "" {
-		listener, err := net.Listen("tcp", o.Address)
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Address)
 		if err != nil {
 			return nil, err
 		}

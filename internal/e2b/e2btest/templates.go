@@ -148,7 +148,7 @@ func (s *Server) register(c *call, alias string, tags []string, cpu, memory int)
 	one.requests++
 	for _, older := range one.builds {
 		if s.statusOf(older) == waiting && overlap(older.asked, tags) {
-			s.end(older, failed, "", superseded)
+			s.end(older, superseded)
 		}
 	}
 	b := &build{id: s.newUUID(), template: one, asked: tags, cpu: cpu, memory: memory, requested: now, state: waiting}
@@ -278,9 +278,10 @@ func paged(c *call, all []any) ([]any, bool) {
 		limit = n
 	}
 	if token := query.Get("nextToken"); token != "" {
-		text, err := base64.URLEncoding.DecodeString(token)
-		n, numeric := strings.CutPrefix(string(text), "from__")
-		if from, err = strconv.Atoi(n); err != nil || !numeric {
+		text, spoiled := base64.URLEncoding.DecodeString(token)
+		n, ours := strings.CutPrefix(string(text), "from__")
+		var err error
+		if from, err = strconv.Atoi(n); spoiled != nil || err != nil || !ours || from < 0 {
 			c.fail(http.StatusBadRequest, "Invalid next token")
 			return nil, false
 		}
