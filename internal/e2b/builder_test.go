@@ -317,7 +317,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		"E2B's own":      {func(*e2b.Order) {}, e2btest.StepAnswer{Holds: "pip", Message: "An internal error occurred. Please try again or contact support with the build ID."}, []string{"not the configuration"}},
 		"no such step":   {func(o *e2b.Order) { o.Start.Steps[0].Type = "VOLUME" }, e2btest.StepAnswer{Holds: "none"}, []string{"command type VOLUME is not implemented"}},
 		"files not there": {func(o *e2b.Order) {
-			o.Start.Steps[0] = e2b.Step{Type: "COPY", Args: []string{"x", "/x", "", ""}, FilesHash: e2b.HashOf(nil)}
+			o.Start.Steps[0] = e2b.Step{Type: "COPY", Args: []string{"x", "/x", "", ""}, FilesHash: strings.Repeat("b", 64)}
 		}, e2btest.StepAnswer{Holds: "none"}, []string{"step 1: failed to get layer files"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -119,8 +119,8 @@ func TestLifeOfATemplate(t *testing.T) {
 	first := order()
 	first.Start.Registry = &e2b.RegistryLogin{Username: "ci", Password: secret.New("registry-password")}
 	content := []byte("not a real archive")
-	first.Archives = []e2b.Archive{{Hash: e2b.HashOf(content), Tar: content}}
-	first.Start.Steps = append(first.Start.Steps, e2b.Step{Type: "COPY", Args: []string{"x", "/opt/x", "root:root", "0644"}, FilesHash: e2b.HashOf(content)})
+	first.Archives = []e2b.Archive{{Hash: strings.Repeat("a", 64), Tar: content}}
+	first.Start.Steps = append(first.Start.Steps, e2b.Step{Type: "COPY", Args: []string{"x", "/opt/x", "root:root", "0644"}, FilesHash: strings.Repeat("a", 64)})
 	built := w.ready(t, first)
 	if built.TemplateID == "" || built.BuildID == "" || built.Warning != nil || !slices.Equal(built.Names, []string{"acme-team/agent"}) || e2b.TeamOf(built.Names[0]) != "acme-team" {
 		t.Fatalf("built %+v", built)
