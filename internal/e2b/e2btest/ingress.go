@@ -109,6 +109,12 @@ func entered(allowed func(*call, *sandbox) bool, serve func(*call, *sandbox)) fu
 	}
 }
 
+// closedPort answers for a port at which nothing listens.
+func closedPort(c *call, box *sandbox) {
+	port, _ := strconv.Atoi(c.path["port"])
+	c.json(http.StatusBadGateway, map[string]any{"sandboxId": box.id, "message": "The sandbox is running but port is not open", "port": port, "code": 502})
+}
+
 func open(*call, *sandbox) bool { return true }
 
 // withToken lets in who brings envd's access token, if the sandbox has one.

@@ -236,7 +236,9 @@ func (s *Server) find(r *http.Request) (route, *call) {
 	routes := s.routes
 	if id, port, ok := sandboxTarget(r); ok {
 		c.path["sandbox"], c.path["port"] = id, port
-		routes = inside(port)
+		if routes = inside(port); routes == nil {
+			routes = []route{{method: r.Method, serve: entered(open, closedPort), segments: strings.Split(r.URL.EscapedPath(), "/"), pattern: "(port " + port + ")"}}
+		}
 	}
 	known := false
 	for _, one := range routes {
