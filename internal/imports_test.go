@@ -23,9 +23,10 @@ var lines = [][]string{
 	{"sandbox"},
 	{"jupyter", "credential", "doctor"},
 	{"image"},
+	{"base"},
 	{"environment"},
 	{"lock", "reference"},
-	{"problem", "secret", "retry"},
+	{"problem", "secret", "retry", "lazyregexp"},
 }
 
 // workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.

@@ -4,20 +4,9 @@
 # python3-dateutil is there so that a lock with pandas meets a package that apt owns.
 set -euo pipefail
 
-out=$1
-packages=python3.13,python3,python3-pip,python3-dateutil,tini,ca-certificates
-
-export SOURCE_DATE_EPOCH=1750000000
 # The hooks are for mmdebstrap's own shell, which knows the new root as $1.
 # shellcheck disable=SC2016
-exec mmdebstrap --mode=auto --variant=minbase --format=tar --include="$packages" \
-  --aptopt='APT::Install-Recommends "false"' \
-  --dpkgopt='force-unsafe-io' \
-  --dpkgopt='path-exclude=/usr/share/man/*' \
-  --dpkgopt='path-exclude=/usr/share/doc/*' \
-  --dpkgopt='path-exclude=/usr/share/info/*' \
-  --dpkgopt='path-exclude=/usr/share/locale/*' \
+exec "$(dirname "${BASH_SOURCE[0]}")/debian-root.sh" "$1" python3.13,python3,python3-pip,python3-dateutil,tini,ca-certificates \
   --customize-hook='chroot "$1" useradd --uid 1000 --gid 100 --home-dir /home/datalayer --create-home --shell /bin/bash datalayer' \
   --customize-hook='chroot "$1" install -d -o 1000 -g 100 -m 0755 /home/datalayer/content' \
-  --customize-hook='chroot "$1" install -d -o 0 -g 0 -m 0755 /opt/datalayer' \
-  trixie "$out"
+  --customize-hook='chroot "$1" install -d -o 0 -g 0 -m 0755 /opt/datalayer'

@@ -6,7 +6,7 @@
 #   e2b-js e2b-py                                                 E2B's own SDKs and command line, for make contract: a directory
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
-#   base-root                                                     the base image's root file system, a gzipped tar
+#   base-root plain-root official-python                          root file systems of images, gzipped tars
 # Each is kept under ${XDG_CACHE_HOME:-~/.cache}/terraform-provider-datalayer/NAME-KEY, where KEY is a digest of all
 # that it is made from. An entry is made under another name and renamed, so a killed run leaves nothing half made.
 set -euo pipefail
@@ -117,7 +117,7 @@ install_wheels() { # REQUIREMENTS DIR
     --target "$2" -r "$1"
 }
 
-install_uv() { install_wheels "$tools/uv/requirements.txt" "$1"; } # DIR
+install_uv() { install_wheels "$tools/../internal/resolve/uv.txt" "$1"; } # DIR
 
 install_node() {
   entry node "$(uname -m | key "$tools/node/requirements.txt")" install_wheels "$tools/node/requirements.txt"
@@ -132,10 +132,10 @@ install_npm() {
       --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error)
 }
 
-build_base_root() { # DIR
+build_root() { # NAME DIR
   apt_install mmdebstrap mmdebstrap debian-archive-keyring
-  say "base-root: bootstrapping a Debian root file system"
-  "$tools/base-root.sh" "$1/root.tar" && gzip -n -6 "$1/root.tar"
+  say "$1: making a Debian root file system; this can take some minutes, once"
+  "$tools/$1.sh" "$2/root.tar" && gzip -n -6 "$2/root.tar"
 }
 
 [ $# -gt 0 ] || die "usage: tools/install.sh NAME..."
@@ -153,7 +153,7 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/uv/requirements.txt")" install_uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
       echo "$entry_dir/bin/uv"
       ;;
     node)
@@ -183,8 +183,8 @@ for name in "$@"; do
       entry docker-registry "$({ echo "$candidate"; dpkg --print-architecture; } | key)" unpack_deb docker-registry "$candidate"
       echo "$entry_dir/usr/bin/docker-registry"
       ;;
-    base-root)
-      entry base-root "$(uname -m | key "$tools/base-root.sh")" build_base_root
+    base-root | plain-root | official-python)
+      entry "$name" "$(uname -m | key "$tools/debian-root.sh" "$tools/$name.sh")" build_root "$name"
       echo "$entry_dir/root.tar.gz"
       ;;
     *) die "$name: no such tool" ;;

@@ -11,12 +11,37 @@ terraform {
 # The BuildKit daemon is the one that BUILDKIT_HOST names, or the one at its well-known socket.
 provider "datalayer" {}
 
+# A base that satisfies sandbox-contract/v1, made on a plain image.
+resource "datalayer_base_image" "quickstart" {
+  name       = "quickstart-base"
+  repository = "${var.repository}-base"
+  from       = var.from
+  python     = var.python
+
+  attestations = {
+    sbom_generator = var.sbom_generator
+  }
+
+  # The old image stays until the new one is there.
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+# The packages, resolved once on that base and kept in the state with their hashes.
+resource "datalayer_package_lock" "quickstart" {
+  requirements = var.requirements
+  base         = datalayer_base_image.quickstart.reference
+}
+
+# The image that sandboxes are launched from.
 resource "datalayer_environment" "quickstart" {
   name           = "quickstart"
   repository     = var.repository
-  base           = var.base
-  python_version = "3.13"
-  lock           = file(coalesce(var.lock_file, "${path.module}/requirements.lock"))
+  base           = datalayer_base_image.quickstart.reference
+  python_version = datalayer_base_image.quickstart.python_version
+  base_packages  = datalayer_base_image.quickstart.packages
+  lock           = datalayer_package_lock.quickstart.content
 
   env = {
     OPENBLAS_NUM_THREADS = "1"
@@ -42,7 +67,6 @@ resource "datalayer_environment" "quickstart" {
     "org.opencontainers.image.title" = "quickstart"
   }
 
-  # The old image stays until the new one is there.
   lifecycle {
     create_before_destroy = true
   }

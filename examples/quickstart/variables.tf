@@ -1,17 +1,24 @@
-variable "base" {
-  description = "The base image, pinned by digest: host/path@sha256:…. It satisfies sandbox-contract/v1 and has Python 3.13."
-  type        = string
-}
-
 variable "repository" {
-  description = "The repository that takes the image, with its registry host: registry.example.com/team/quickstart."
+  description = "The repository that takes the image, with its registry host: registry.example.com/team/quickstart. Its base goes to the one beside it, registry.example.com/team/quickstart-base."
   type        = string
 }
 
-variable "lock_file" {
-  description = "A requirements file with hashes. Default: requirements.lock beside this file."
+variable "requirements" {
+  description = "The packages to install."
+  type        = list(string)
+  default     = ["numpy", "pandas"]
+}
+
+variable "from" {
+  description = "The plain image that the base is made on, by tag or digest. Default: Docker Official's python:3.13-slim-bookworm."
   type        = string
   default     = null
+}
+
+variable "python" {
+  description = "Where the base's Python comes from: image, if the plain image has one, or apt."
+  type        = string
+  default     = "image"
 }
 
 variable "sbom_generator" {

@@ -1,5 +1,6 @@
 // Command bench measures the provider against what its users would do without it: see `make bench`. Both sides of a ratio
-// run in turn, pair by pair, in one run on one machine; a time alone says little and judges nothing.
+// run in turn, pair by pair, in one run on one machine; a time alone says little and judges nothing. Arguments name the
+// parts to measure (schema, plan, apply, build); without any it measures all.
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,8 +21,12 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
-// pairs is how often each side of a ratio is measured; the median counts.
-const pairs = 5
+const (
+	// rounds is how often each side of a comparison is measured; the median counts.
+	rounds = 5
+	// startRounds is the same for a start of a provider, which takes milliseconds.
+	startRounds = 25
+)
 
 // bench is one run: the engine that with-engine describes, a folder of its own, and what was measured.
 type bench struct {
@@ -61,9 +67,15 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = firstOf(err, os.RemoveAll(b.dir)) }()
-	for _, measure := range []func(context.Context) error{b.schema, b.plans, b.builds} {
-		if err := measure(ctx); err != nil {
-			return err
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{{"schema", b.schema}, {"plan", b.plans}, {"apply", b.apply}, {"build", b.builds}, {"base", b.bases}, {"lock", b.locks}} {
+		if wanted := os.Args[1:]; len(wanted) > 0 && !slices.Contains(wanted, part.name) {
+			continue
+		}
+		if err := part.measure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
 	return b.write(os.Stdout)
@@ -90,40 +102,38 @@ func (b *bench) write(out io.Writer) error {
 	return os.WriteFile(filepath.Join("bench", "results.json"), append(text, '\n'), 0o644)
 }
 
-// ratio measures two sides in turn and gives the medians; before runs ahead of each, unmeasured.
-func ratio(before func() error, one, other func() error) (first, second float64, err error) {
-	var firsts, seconds []float64
-	for range pairs {
-		for _, side := range []struct {
-			do   func() error
-			into *[]float64
-		}{{one, &firsts}, {other, &seconds}} {
+// inTurn measures all sides one after another, round by round, and gives the median seconds of each; before runs ahead of
+// each, unmeasured.
+func inTurn(rounds int, before func() error, sides ...func() error) ([]float64, error) {
+	taken := make([][]float64, len(sides))
+	for range rounds {
+		for i, side := range sides {
 			if err := before(); err != nil {
-				return 0, 0, err
+				return nil, err
 			}
 			began := time.Now()
-			if err := side.do(); err != nil {
-				return 0, 0, err
+			if err := side(); err != nil {
+				return nil, err
 			}
-			*side.into = append(*side.into, time.Since(began).Seconds())
+			taken[i] = append(taken[i], time.Since(began).Seconds())
 		}
 	}
-	return median(firsts), median(seconds), nil
+	medians := make([]float64, len(sides))
+	for i, values := range taken {
+		slices.Sort(values)
+		medians[i] = values[len(values)/2]
+	}
+	return medians, nil
 }
 
 func (b *bench) keep(name string, first, second float64) {
 	b.results[name+"_ratio"] = rounded(first / second)
-	fmt.Printf("%s: %.2f s to %.2f s\n", name, first, second)
+	fmt.Printf("%s: %.3f s to %.3f s\n", name, first, second)
 }
 
 func nothing() error { return nil }
 
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
-}
-
-func rounded(value float64) float64 { return float64(int(value*1000+0.5)) / 1000 }
+func rounded(value float64) float64 { return math.Round(value*1000) / 1000 }
 
 func firstOf(errs ...error) error {
 	for _, err := range errs {

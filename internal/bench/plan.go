@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 )
 
 // many is how many resources a plan refreshes.
@@ -38,34 +31,14 @@ resource "terraform_data" "e" {
 }
 `
 
-// cli runs OpenTofu in a folder with the provider in bin/.
-type cli struct {
-	program, dir string
-	env          []string
+const empty = `
+terraform {
+  required_providers { minimal = { source = "datalayer/minimal" } }
 }
-
-func (b *bench) cli(ctx context.Context, name, config string) (*cli, error) {
-	paths, err := engine.Tools(ctx, io.Discard, "tofu")
-	if err != nil {
-		return nil, err
-	}
-	c := &cli{program: paths["tofu"], dir: filepath.Join(b.dir, name)}
-	overrides, err := exec.CommandContext(ctx, filepath.Join(b.project, "tools", "cli-config.sh"), filepath.Join(b.project, "bin")).Output()
-	if err != nil {
-		return nil, err
-	}
-	rc := filepath.Join(b.dir, name+".tfrc")
-	c.env = []string{"TF_CLI_CONFIG_FILE=" + rc, "TF_INPUT=0", "BUILDKIT_HOST=" + b.env.BuildkitAddress, "AWS_EC2_METADATA_DISABLED=true"}
-	return c, firstOf(os.Mkdir(c.dir, 0o755), os.WriteFile(rc, overrides, 0o644), c.write("main.tf", config))
+resource "minimal_nothing" "e" {
+  for_each = toset([for i in range(%d) : tostring(i)])
 }
-
-func (c *cli) write(name, text string) error {
-	return os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644)
-}
-
-func (c *cli) run(ctx context.Context, arguments ...string) error {
-	return command(ctx, c.dir, c.env, c.program, arguments...)
-}
+`
 
 // counter is a proxy before the registry that counts requests.
 type counter struct {
@@ -89,8 +62,8 @@ func (b *bench) counter(ctx context.Context) (*counter, error) {
 	return c, nil
 }
 
-// plans measures an empty plan of 200 environments, each refreshed, against one of 200 terraform_data; and what an apply
-// adds to the build itself.
+// plans measures an empty plan of 200 environments, each refreshed, against one of 200 terraform_data, which are built into
+// the CLI. What 200 resources of an empty provider take is the least that any provider can.
 func (b *bench) plans(ctx context.Context) (err error) {
 	registry, err := b.counter(ctx)
 	if err != nil {
@@ -105,8 +78,15 @@ func (b *bench) plans(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// The built-in provider needs init; ours, by dev_overrides, does not take it.
-	if err := firstOf(ours.run(ctx, "apply", "-auto-approve"), theirs.run(ctx, "init"), theirs.run(ctx, "apply", "-auto-approve")); err != nil {
+	least, err := b.cli(ctx, "least", fmt.Sprintf(empty, many))
+	if err != nil {
+		return err
+	}
+	if _, err := b.minimal(ctx); err != nil {
+		return err
+	}
+	// The built-in provider needs init; the others, by dev_overrides, do not take it.
+	if err := firstOf(ours.run(ctx, "apply", "-auto-approve"), least.run(ctx, "apply", "-auto-approve"), theirs.run(ctx, "init"), theirs.run(ctx, "apply", "-auto-approve")); err != nil {
 		return err
 	}
 	if err := firstOf(ours.multiply(), ours.write("main.tf", fmt.Sprintf(environments, many, b.env.BaseReference, registry.host))); err != nil {
@@ -115,53 +95,16 @@ func (b *bench) plans(ctx context.Context) (err error) {
 	plan := func(c *cli) func() error {
 		return func() error { return c.run(ctx, "plan", "-detailed-exitcode") }
 	}
-	first, second, err := ratio(func() error { registry.requests.Store(0); return nil }, plan(ours), plan(theirs))
+	taken, err := inTurn(rounds, nothing, plan(ours), plan(theirs), plan(least))
 	if err != nil {
 		return err
 	}
-	b.keep("plan_200_vs_terraform_data", first, second)
+	b.keep("plan_200_vs_terraform_data", taken[0], taken[1])
+	b.keep("plan_200_minimal_provider_vs_terraform_data", taken[2], taken[1])
 	registry.requests.Store(0)
 	if err := plan(ours)(); err != nil {
 		return err
 	}
 	b.results["plan_200_requests_count"] = registry.requests.Load()
 	return nil
-}
-
-// multiply makes the one instance in state into many that name the same image.
-func (c *cli) multiply() error {
-	path := filepath.Join(c.dir, "terraform.tfstate")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var state map[string]any
-	if err := json.Unmarshal(text, &state); err != nil {
-		return err
-	}
-	resources, _ := state["resources"].([]any)
-	if len(resources) != 1 {
-		return fmt.Errorf("the state has %d resources, want one", len(resources))
-	}
-	resource, _ := resources[0].(map[string]any)
-	instances, _ := resource["instances"].([]any)
-	if len(instances) != 1 {
-		return fmt.Errorf("the state has %d instances, want one", len(instances))
-	}
-	one, _ := instances[0].(map[string]any)
-	var all []any
-	for i := range many {
-		copied := map[string]any{}
-		for name, value := range one {
-			copied[name] = value
-		}
-		copied["index_key"] = fmt.Sprint(i)
-		all = append(all, copied)
-	}
-	resource["instances"] = all
-	text, err = json.Marshal(state)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o600)
 }

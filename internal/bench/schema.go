@@ -16,21 +16,28 @@ import (
 
 // schema measures from the start of the process to its schema, as a CLI asks for it, against a provider with one empty resource.
 func (b *bench) schema(ctx context.Context) error {
-	ours, minimal := filepath.Join(b.project, "bin", "terraform-provider-datalayer"), filepath.Join(b.dir, "minimal")
-	if err := command(ctx, b.project, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", minimal, "./internal/bench/minimal"); err != nil {
-		return err
-	}
-	first, second, err := ratio(nothing, func() error { return askSchema(ctx, ours) }, func() error { return askSchema(ctx, minimal) })
+	ours := filepath.Join(b.project, "bin", "terraform-provider-datalayer")
+	minimal, err := b.minimal(ctx)
 	if err != nil {
 		return err
 	}
-	b.keep("schema_vs_minimal_provider", first, second)
+	taken, err := inTurn(startRounds, nothing, func() error { return askSchema(ctx, ours) }, func() error { return askSchema(ctx, minimal) })
+	if err != nil {
+		return err
+	}
+	b.keep("schema_vs_minimal_provider", taken[0], taken[1])
 	info, err := os.Stat(ours)
 	if err != nil {
 		return err
 	}
 	b.results["binary_mb"] = rounded(float64(info.Size()) / 1e6)
 	return nil
+}
+
+// minimal builds the provider with one empty resource, as ours is built.
+func (b *bench) minimal(ctx context.Context) (string, error) {
+	program := filepath.Join(b.dir, "minimal", "terraform-provider-minimal")
+	return program, command(ctx, b.project, []string{"CGO_ENABLED=0"}, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", program, "./internal/bench/minimal")
 }
 
 // askSchema starts a provider by go-plugin's handshake and asks for its schema; the answer's bytes are not looked at.

@@ -52,7 +52,9 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 }
 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
-	masker := secret.NewMasker(append(request.loginSecrets(ctx), request.secrets()...)...)
+	hidden := append(request.loginSecrets(ctx), request.secrets()...)
+	masker := secret.NewMasker(hidden...)
+	credentials := &credentialServer{source: request.Credentials}
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -64,7 +66,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	response, err := d.client.Build(ctx, client.SolveOpt{
 		FrontendAttrs: request.Attestations.attributes(),
 		CacheExports:  request.Cache.exports(),
-		Session:       attachables(request.Credentials, request.mounts()),
+		Session:       attachables(credentials, request.mounts()),
 		Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
 			string(exptypes.OptKeyName): request.Repository.String(), string(exptypes.OptKeyPush): "true",
 			string(exptypes.OptKeyPushByDigest): "true", string(exptypes.OptKeyNameCanonical): "true",
@@ -76,7 +78,10 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	if err != nil {
 		// The daemon sends the error of the build function back as text: the function's own says more.
 		err = errors.Join(s.fault, err)
-		return nil, buildFailure{request: request, daemon: d, step: followed.failed(), masker: masker}.explain(ctx, err)
+		given, refusals := credentials.seen()
+		return nil, buildFailure{
+			request: request, daemon: d, step: followed.failed(), masker: secret.NewMasker(append(hidden, given...)...), refusals: refusals,
+		}.explain(ctx, err)
 	}
 	s.result.Unexported = followed.cacheFaults()
 	s.result.Digest = response.ExporterResponse[exptypes.ExporterImageDigestKey]
@@ -110,12 +115,16 @@ func (s *solve) build(ctx context.Context, daemon gateway.Client) (*gateway.Resu
 			return nil, err
 		}
 		r := recipe{request: s.request, platform: platform, baseConfig: s.base.Configs[platform].Raw}
-		python, err := s.python(ctx, daemon, r)
-		if err != nil {
+		if err := r.content().check(ctx, daemon); err != nil {
 			return nil, err
 		}
-		r.python = majorMinor(python)
-		ref, err := s.platform(ctx, daemon, r, python)
+		if r.python, err = s.python(ctx, daemon, r); err != nil {
+			return nil, err
+		}
+		if r.packages, err = s.locked(r); err != nil {
+			return nil, err
+		}
+		ref, err := s.platform(ctx, daemon, r)
 		if err != nil {
 			return nil, err
 		}
@@ -143,47 +152,46 @@ func (s *solve) build(ctx context.Context, daemon gateway.Client) (*gateway.Resu
 	return built, nil
 }
 
-// python runs the probe and gives the full version; it must agree with what the request expects and between platforms.
-func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (string, error) {
+// python runs the probe; what it tells must agree with what the request expects and between platforms.
+func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (python, error) {
 	state, err := r.probe()
 	if err != nil {
-		return "", err
+		return python{}, err
 	}
-	var report struct {
-		Python, Implementation string
-		Pip                    *string
+	if err := s.readReport(ctx, daemon, state, &r.python); err != nil {
+		return python{}, err
 	}
-	if err := s.readReport(ctx, daemon, state, &report); err != nil {
-		return "", err
-	}
-	short := majorMinor(report.Python)
+	found := r.python
+	short := majorMinor(found.Python)
 	switch {
-	case report.Implementation != "CPython":
-		return "", unsuitableBase(s.request, fmt.Errorf("its python3 is %s %s, and only CPython is supported", report.Implementation, report.Python))
-	case report.Pip == nil && s.request.Lock != nil:
-		return "", unsuitableBase(s.request, fmt.Errorf("its Python %s has no pip, which installs the lock", report.Python))
+	case found.Implementation != "CPython":
+		err = unsuitableBase(s.request, fmt.Errorf("its python3 is %s %s, and only CPython is supported", found.Implementation, found.Python))
+	case found.Pip == nil && s.request.Lock != nil:
+		err = unsuitableBase(s.request, fmt.Errorf("its Python %s has no pip, which installs the lock", found.Python))
 	case s.request.Python != "" && short != s.request.Python:
-		return "", pythonMismatch(s.request, short)
+		err = pythonMismatch(s.request, short)
 	case s.result.Python != "" && s.result.Python != short:
-		return "", unsuitableBase(s.request, fmt.Errorf("it has Python %s on one platform and %s on another", s.result.Python, short))
+		err = unsuitableBase(s.request, fmt.Errorf("it has Python %s on one platform and %s on another", s.result.Python, short))
+	default:
+		err = r.content().fits()
 	}
 	s.result.Python = short
-	return report.Python, nil
+	return found, err
+}
+
+// locked are the packages that the lock gives on the platform, which must be those of the platforms before.
+func (s *solve) locked(r recipe) (map[string]string, error) {
+	expected, err := lockedPackages(s.request, r.platform, r.python.Python)
+	if err == nil && s.result.Packages != nil {
+		err = samePackages(s.request, s.result.Packages, expected)
+	}
+	s.result.Packages = expected
+	return expected, err
 }
 
 // platform solves the image of one platform and holds what pip installed against what the lock says.
-func (s *solve) platform(ctx context.Context, daemon gateway.Client, r recipe, python string) (gateway.Reference, error) {
-	expected, err := lockedPackages(s.request, r.platform, python)
-	if err != nil {
-		return nil, err
-	}
-	if s.result.Packages != nil {
-		if err := samePackages(s.request, s.result.Packages, expected); err != nil {
-			return nil, err
-		}
-	}
-	s.result.Packages = expected
-	root, report, err := r.image()
+func (s *solve) platform(ctx context.Context, daemon gateway.Client, r recipe) (gateway.Reference, error) {
+	root, report, err := r.content().image()
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +203,7 @@ func (s *solve) platform(ctx context.Context, daemon gateway.Client, r recipe, p
 	if err := s.readReport(ctx, daemon, *report, &installed); err != nil {
 		return nil, err
 	}
-	return ref, checkInstalled(s.request, expected, installed.Installed)
+	return ref, checkInstalled(s.request, r.packages, installed.Installed)
 }
 
 func evaluate(ctx context.Context, daemon gateway.Client, state llb.State, caches ...gateway.CacheOptionsEntry) (gateway.Reference, error) {

@@ -83,6 +83,18 @@ func TestRunGivesTheStatusOfAProcess(t *testing.T) {
 	}
 }
 
+func TestRunBesideAFirstProcess(t *testing.T) {
+	b := newBench(t)
+	request := b.request(t, "")
+	output, err := b.daemon.Run(t.Context(), buildkit.Process{Image: request.Base, Platform: environment.DefaultPlatform,
+		Init: []string{"/usr/bin/tini", "--", "sleep", "infinity"}, ReadOnly: []string{environment.Home},
+		Args: []string{"/bin/sh", "-c", "cat /proc/1/comm; touch /opt/here; touch " + environment.WorkDir + "/there"},
+		Env:  []string{"PATH=/usr/bin:/bin"}, Cwd: "/", User: "0:0"}, request.Credentials)
+	if err != nil || output.ExitCode == 0 || output.Stdout != "tini\n" || !strings.Contains(output.Stderr, environment.WorkDir+"/there': Read-only file system") || strings.Contains(output.Stderr, "/opt/here") {
+		t.Errorf("got %+v, %v", output, err)
+	}
+}
+
 func TestWaitingForASlotIsNotBuilding(t *testing.T) {
 	b := newBench(t)
 	for range 2 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/moby/buildkit/client"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -100,7 +100,7 @@ func (d *Daemon) CanRun(wanted []string) error {
 	return nil
 }
 
-var versionPattern = regexp.MustCompile(`^v?(\d+)\.(\d+)`)
+var versionPattern = lazyregexp.New(`^v?(\d+)\.(\d+)`)
 
 func checkVersion(address, version string) error {
 	match := versionPattern.FindStringSubmatch(version)

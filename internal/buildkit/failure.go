@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/moby/buildkit/util/grpcerrors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -29,28 +29,32 @@ type buildFailure struct {
 	daemon  *Daemon
 	step    *step
 	masker  secret.Masker
+	// refusals are why the last token for a host could not be had; nil if it could. The daemon knows nothing of it.
+	refusals map[string]error
 }
 
 var (
-	pushFailed   = regexp.MustCompile(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
-	pullFailed   = regexp.MustCompile(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
-	statusWord   = regexp.MustCompile(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
-	brokenWire   = regexp.MustCompile(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
-	diskFull     = regexp.MustCompile(`no space left on device|disk quota exceeded`)
-	hashMismatch = regexp.MustCompile(`DO NOT MATCH THE HASHES`)
-	mismatched   = regexp.MustCompile(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
-	expectedHash = regexp.MustCompile(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
-	gotHash      = regexp.MustCompile(`Got\s+([0-9a-f]{32,})`)
-	indexSilent  = regexp.MustCompile(`(?m)^datalayer: index did not answer: (.*)$`)
-	indexRefused = regexp.MustCompile(`(?m)^datalayer: index answered (401|403) .*$`)
-	noSuchDist   = regexp.MustCompile(`No matching distribution found for (\S+)`)
-	otherPython  = regexp.MustCompile(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = regexp.MustCompile(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
-	collecting   = regexp.MustCompile(`Collecting (\S+==\S+|\S+ @ \S+)`)
-	processEnded = regexp.MustCompile(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
-	aptMissing   = regexp.MustCompile(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
-	newProblem   = regexp.MustCompile(`^datalayer: new problem: (.*)$`)
-	notFoundExec = regexp.MustCompile(`executable file not found|exit code: 127`)
+	pushFailed = lazyregexp.New(`failed to push|error writing manifest|error writing layer blob|pushing layers|pushing manifest`)
+	pullFailed = lazyregexp.New(`failed to resolve source metadata|failed to copy:|failed to fetch|failed to load cache key|pull access denied`)
+	statusWord = lazyregexp.New(`\b([45]\d\d) [A-Z][A-Za-z ]+|unexpected status.*?: ([45]\d\d)\b`)
+	// The daemon leaves out the status of an answer that is OCI's JSON, and shows its code.
+	refusedCode  = lazyregexp.New(`failed to push \S+: (unauthorized|denied)\b`)
+	brokenWire   = lazyregexp.New(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
+	diskFull     = lazyregexp.New(`no space left on device|disk quota exceeded`)
+	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
+	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
+	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
+	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
+	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
+	indexRefused = lazyregexp.New(`(?m)^datalayer: index answered (401|403) .*$`)
+	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
+	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
+	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
+	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
+	processEnded = lazyregexp.New(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
+	aptMissing   = lazyregexp.New(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
+	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
+	notFoundExec = lazyregexp.New(`executable file not found|exit code: 127`)
 )
 
 // explain turns the error of a solve into one that a person can act on.
@@ -79,7 +83,7 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	case pushFailed.MatchString(text):
 		return f.pushProblem(err)
 	case pullFailed.MatchString(text):
-		return f.problem("BuildKit cannot read the base image", err, "The daemon pulls the base itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		return f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
 	case grpcerrors.Code(err) == codes.Unavailable:
 		return f.problem("Connection to BuildKit was lost during the build", err, "Apply again: finished steps are in the daemon's cache.")
 	}
@@ -105,11 +109,13 @@ func (f buildFailure) stepProblem(err error) error {
 		return unsuitableBase(f.request, errors.New("it has no python3 on its PATH"))
 	case strings.HasSuffix(f.step.name, stepApt):
 		if missing := aptMissing.FindAllString(log, -1); missing != nil {
-			return f.at("apt_packages", f.problem("Debian package not found", errors.New(strings.Join(missing, "\n")), "Check the name and version against the Debian release of the base."))
+			return f.at(f.request.words().apt, f.problem("Debian package not found", errors.New(strings.Join(missing, "\n")), "Check the name and version against the Debian release of the base."))
 		}
-		return f.at("apt_packages", f.problem("Debian packages were not installed", err, ""))
+		return f.at(f.request.words().apt, f.problem("Debian packages were not installed", err, ""))
 	case strings.HasSuffix(f.step.name, stepLock):
-		return f.at("lock", f.lockProblem(err, log))
+		return f.at(f.request.words().lock, f.lockProblem(err, log))
+	case strings.HasSuffix(f.step.name, stepSystem):
+		return f.at("from", f.problem("User or folders of the contract could not be made", err, "The image has something else in their place. Take another image, or mend this one."))
 	case strings.HasPrefix(f.step.name, stepWrite):
 		return f.at("files", f.problem("File could not be written", err, "The base has something else at this path or above it. Choose another path."))
 	case f.ownCommand():
@@ -185,9 +191,18 @@ func describeMismatch(lines []string) string {
 
 func (f buildFailure) pushProblem(err error) error {
 	text := err.Error()
-	p := f.problem("Image was built but not pushed", err, "The build is in the daemon's cache; apply again once the registry takes it.")
+	refusal := f.refusals[f.request.Repository.Host]
+	if refusal != nil {
+		// The registry's own answer is then to a token that is none.
+		text = refusal.Error()
+	}
+	p := f.problem("Image was built but not pushed", f.withRefusal(err, f.request.Repository.Host), "The build is in the daemon's cache; apply again once the registry takes it.")
 	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
 	status := statusWord.FindString(text)
+	if code := refusedCode.FindStringSubmatch(text); code != nil && status == "" {
+		status = map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+		p.Cause = fmt.Errorf("%w (%s)", p.Cause, status)
+	}
 	switch {
 	case strings.Contains(status, "401"), strings.Contains(status, "403"), strings.Contains(text, "insufficient_scope"):
 		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
@@ -200,9 +215,17 @@ func (f buildFailure) pushProblem(err error) error {
 	return p
 }
 
+// withRefusal adds what the token service of a host said.
+func (f buildFailure) withRefusal(err error, host string) error {
+	if refusal := f.refusals[host]; refusal != nil {
+		return fmt.Errorf("%w\n%w", err, refusal)
+	}
+	return err
+}
+
 func unsuitableBase(request Request, cause error) *problem.Problem {
-	return &problem.Problem{Title: "Base image does not fit", Path: []any{"base"}, Object: request.Base.String(), Cause: cause,
-		Advice: "A base satisfies sandbox-contract/v1: Debian with CPython, python3 and pip on the PATH, user datalayer (1000:100)."}
+	w := request.words()
+	return &problem.Problem{Title: w.parent + " does not fit", Path: []any{w.base}, Object: request.Base.String(), Cause: cause, Advice: w.wanted}
 }
 
 func pythonMismatch(request Request, found string) *problem.Problem {

@@ -3,7 +3,6 @@ package buildkit
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
@@ -33,7 +32,7 @@ func (r recipe) addHistory(document map[string]json.RawMessage) error {
 	if missing < 0 {
 		return nil // It tells of layers that are not there, so nothing can be said of ours.
 	}
-	texts := r.layers()
+	texts := r.content().layers()
 	for range missing {
 		texts = append([]string{"layer of the base"}, texts...)
 	}
@@ -47,24 +46,4 @@ func (r recipe) addHistory(document map[string]json.RawMessage) error {
 	encoded, err := json.Marshal(entries)
 	document["history"] = encoded
 	return err
-}
-
-// layers says of each layer that the image has on top of its base what made it.
-func (r recipe) layers() []string {
-	spec := r.request.Spec.Normalize()
-	var texts []string
-	if len(spec.AptPackages) > 0 {
-		texts = append(texts, stepApt+": "+strings.Join(spec.AptPackages, " "))
-	}
-	if r.request.Lock != nil {
-		texts = append(texts, stepLock)
-	}
-	texts = append(texts, stepWorkDir)
-	for _, f := range spec.Files {
-		texts = append(texts, stepWrite+f.Path)
-	}
-	for i, command := range spec.PostInstall {
-		texts = append(texts, fmt.Sprintf("%s[%d]: %s", stepPostInstall, i, command.Command))
-	}
-	return texts
 }

@@ -33,7 +33,7 @@ func TestEveryLayerHasItsHistory(t *testing.T) {
 			for _, entry := range config.History {
 				got = append(got, entry.CreatedBy)
 			}
-			want := append(tt.want, r.layers()...)
+			want := append(tt.want, r.content().layers()...)
 			if strings.Join(got, "\n") != strings.Join(want, "\n") {
 				t.Errorf("history is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}

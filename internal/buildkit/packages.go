@@ -20,15 +20,15 @@ func lockedPackages(request Request, platform, python string) (map[string]string
 		err = &problem.Problem{Title: "Marker that a build cannot decide", Path: []any{"lock"}, Object: fmt.Sprintf("Python %s on %s", python, platform),
 			Advice: "Remove markers on platform_release, platform_version and, for 32-bit platforms, platform_machine from the lock: they speak of the kernel that runs, not of the image."}
 	}
-	return packages, err
+	return packages, request.words().ofLock(err)
 }
 
 func samePackages(request Request, one, other map[string]string) error {
 	if maps.Equal(one, other) {
 		return nil
 	}
-	return &problem.Problem{Title: "Lock differs between platforms", Path: []any{"lock"}, Object: strings.Join(differences(one, other), "; "),
-		Advice: fmt.Sprintf("The same packages must be installed on %s. Make the lock without markers that tell the platforms apart, or build one environment for each.", strings.Join(request.Platforms, ", "))}
+	return &problem.Problem{Title: "Lock differs between platforms", Path: []any{request.words().lock}, Object: strings.Join(differences(one, other), "; "),
+		Advice: fmt.Sprintf("The same packages must be installed on %s. Make the lock without markers that tell the platforms apart, or build one image for each.", strings.Join(request.Platforms, ", "))}
 }
 
 // checkInstalled holds what a new interpreter finds against what the lock says, so that `packages` is what is there. A
@@ -40,7 +40,7 @@ func checkInstalled(request Request, locked, installed map[string]string) error 
 	if maps.EqualFunc(locked, found, lock.SameVersion) {
 		return nil
 	}
-	return &problem.Problem{Title: "Installed packages differ from the lock", Path: []any{"lock"}, Object: request.Base.String(), Cause: fmt.Errorf("%s", strings.Join(differences(locked, found), "; ")),
+	return &problem.Problem{Title: "Installed packages differ from the lock", Path: []any{request.words().lock}, Object: request.Base.String(), Cause: fmt.Errorf("%s", strings.Join(differences(locked, found), "; ")),
 		Advice: "The base shadows a locked package with a copy that comes first on its sys.path. Remove that copy from the base, or lock its version."}
 }
 

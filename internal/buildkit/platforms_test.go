@@ -1,8 +1,6 @@
 package buildkit_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"net"
 	"net/http"
 	"slices"
@@ -10,70 +8,31 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content"
-	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// twoPlatforms pushes an index of the base for linux/amd64 and linux/386: an amd64 machine runs both without an emulator.
+// twoPlatforms is a base for linux/amd64 and linux/386 in the test's own registry.
 func (b *bench) twoPlatforms(t *testing.T) reference.Reference {
 	t.Helper()
-	base, err := reference.ParsePinned(b.registry.PushBase(t))
+	base, err := reference.ParsePinned(b.registry.PushBaseOfTwoPlatforms(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository, err := remote.NewRepository(base.Repository.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository.PlainHTTP = true
-	fetch := func(descriptor ocispec.Descriptor, into any) {
-		raw, err := content.FetchAll(t.Context(), repository, descriptor)
-		if err == nil {
-			err = json.Unmarshal(raw, into)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	push := func(mediaType string, document any) ocispec.Descriptor {
-		raw, err := json.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		descriptor := content.NewDescriptorFromBytes(mediaType, raw)
-		if err := repository.Push(t.Context(), descriptor, bytes.NewReader(raw)); err != nil {
-			t.Fatal(err)
-		}
-		return descriptor
-	}
-	amd64, err := repository.Resolve(t.Context(), base.Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var manifest ocispec.Manifest
-	fetch(amd64, &manifest)
-	var config map[string]any
-	fetch(manifest.Config, &config)
-	config["architecture"] = "386"
-	manifest.Config = push(ocispec.MediaTypeImageConfig, config)
-	i386 := push(ocispec.MediaTypeImageManifest, manifest)
-	amd64.Platform, i386.Platform = &ocispec.Platform{OS: "linux", Architecture: "amd64"}, &ocispec.Platform{OS: "linux", Architecture: "386"}
-	index := push(ocispec.MediaTypeImageIndex, ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{amd64, i386}})
-	return base.WithDigest(index.Digest.String())
+	return base
 }
 
 func TestSeveralPlatformsBecomeOneIndex(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, enginetest.ImmutableTags)
 	request := b.request(t, "six.lock")
 	request.Base = b.twoPlatforms(t)
 	request.Platforms = []string{"linux/386", "linux/amd64"}
+	request.Attestations = b.allAttestations(t)
 	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +43,8 @@ func TestSeveralPlatformsBecomeOneIndex(t *testing.T) {
 	if len(published.Image.Manifests) != 2 || published.Image.Manifests["linux/386"] == published.Image.Manifests["linux/amd64"] {
 		t.Errorf("manifests are %v, want one for each platform", published.Image.Manifests)
 	}
+	b.putTheTagOnce(t, published)
+	b.attested(t, request, published)
 	for platform, config := range published.Image.Configs {
 		if config.User != "1000:100" || config.Labels[environment.LabelCacheKey] == "" {
 			t.Errorf("%s has user %q and labels %v", platform, config.User, config.Labels)
@@ -101,6 +62,69 @@ func TestSeveralPlatformsBecomeOneIndex(t *testing.T) {
 	for _, left := range b.registry.Left(t) {
 		if strings.HasPrefix(left, target) {
 			t.Errorf("%s is left", left)
+		}
+	}
+}
+
+// putTheTagOnce checks how the target's manifests went up: the tag once, for the index, and all else by digest.
+func (b *bench) putTheTagOnce(t *testing.T, published *buildkit.Published) {
+	t.Helper()
+	var put []string
+	for _, request := range b.registry.Requests() {
+		name, ours := strings.CutPrefix(request.Path, "/v2/"+target+"/manifests/")
+		if !ours || request.Method != http.MethodPut {
+			continue
+		}
+		if request.Status != http.StatusCreated {
+			t.Errorf("%s", request)
+		}
+		put = append(put, name)
+	}
+	byDigest := slices.DeleteFunc(slices.Clone(put), func(name string) bool { return !strings.HasPrefix(name, "sha256:") })
+	if want := append(slices.Clone(byDigest), b.tagged); !slices.Equal(put, want) {
+		t.Errorf("manifests were put as %v, want all by digest and then %s once", put, b.tagged)
+	}
+	for _, digest := range append(published.Image.Children, published.Digest) {
+		if !slices.Contains(byDigest, digest) {
+			t.Errorf("%s was not put by digest: %v", digest, put)
+		}
+	}
+}
+
+// allAttestations asks for all that there are, of the project's own generator.
+func (b *bench) allAttestations(t *testing.T) buildkit.Attestations {
+	t.Helper()
+	generator, err := reference.ParsePinned(b.GeneratorReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return buildkit.Attestations{SBOM: true, SBOMGenerator: generator, Provenance: "max"}
+}
+
+// attested checks that each platform has an SBOM that names what the lock installs, and a provenance that names the base.
+func (b *bench) attested(t *testing.T, request buildkit.Request, published *buildkit.Published) {
+	t.Helper()
+	found := map[string]string{}
+	for _, one := range published.Attestations {
+		found[one.Platform+" "+one.PredicateType] += b.statement(t, request, one)
+	}
+	if len(published.Attestations) != 2*len(request.Platforms) || len(found) != len(published.Attestations) {
+		t.Errorf("attestations are %+v, want an SBOM and a provenance for each of %v", published.Attestations, request.Platforms)
+	}
+	for _, platform := range request.Platforms {
+		if !strings.Contains(found[platform+" "+image.PredicateSPDX], "pkg:pypi/six@1.17.0") {
+			t.Errorf("the SBOM of %s does not name six", platform)
+		}
+		_, digest, _ := strings.Cut(request.Base.Digest, ":")
+		if !strings.Contains(found[platform+" "+image.PredicateProvenance], digest) {
+			t.Errorf("the provenance of %s does not name the base", platform)
+		}
+	}
+	// What a provenance is of is the platform's manifest, which is what its descriptor in the index says too.
+	for _, one := range published.Attestations {
+		_, digest, _ := strings.Cut(published.Image.Manifests[one.Platform], ":")
+		if !strings.Contains(found[one.Platform+" "+one.PredicateType], digest) {
+			t.Errorf("the subject of the %s statement for %s is not %s", one.PredicateType, one.Platform, digest)
 		}
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"net"
 	"net/url"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -76,8 +76,8 @@ func sshCommand(parsed *url.URL, dial []string) ([]string, error) {
 }
 
 var (
-	socketPath    = regexp.MustCompile(`^/[A-Za-z0-9._/-]+$`)
-	containerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	socketPath    = lazyregexp.New(`^/[A-Za-z0-9._/-]+$`)
+	containerName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 )
 
 // plainHost checks an address that is a name and some of these settings.

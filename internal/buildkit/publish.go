@@ -60,12 +60,15 @@ func (p *Publisher) Publish(ctx context.Context, request Request, tag string, pu
 }
 
 func (p *Publisher) publish(ctx context.Context, request Request, tag string, pushed func(Published), at *phase) (*Published, error) {
-	at.enter("reading the base image", request.Base.String())
+	at.enter("reading the "+strings.ToLower(request.words().parent), request.Base.String())
 	base, err := p.Registry.Inspect(ctx, request.Base)
 	if err != nil {
 		return nil, baseProblem(request, err)
 	}
 	if err := checkPlatforms(request, base); err != nil {
+		return nil, err
+	}
+	if err := checkLabels(request, base); err != nil {
 		return nil, err
 	}
 	at.enter("checking the push permission", request.Repository.String())
@@ -132,10 +135,11 @@ func (a *phase) ended(ctx context.Context, err error, now time.Time) error {
 }
 
 func baseProblem(request Request, err error) error {
-	p := &problem.Problem{Title: "Base image cannot be read", Path: []any{"base"}, Object: request.Base.String(), Cause: err,
-		Advice: "Check the reference and the credentials for its host (base_registry, then provider registries, then the Docker configuration)."}
+	w := request.words()
+	p := &problem.Problem{Title: w.parent + " cannot be read", Path: []any{w.base}, Object: request.Base.String(), Cause: err,
+		Advice: "Check the reference and the credentials for its host (" + w.registry + ", then provider registries, then the Docker configuration)."}
 	if image.NotFound(err) {
-		p.Title = "Base image does not exist"
+		p.Title = w.parent + " does not exist"
 		p.Advice = "The registry has no such repository or digest. Find the digest of a tag with `docker buildx imagetools inspect` or `crane digest`."
 	}
 	var inner *problem.Problem
@@ -155,8 +159,8 @@ func checkPlatforms(request Request, base *image.Image) error {
 			has = append(has, name)
 		}
 		slices.Sort(has)
-		return &problem.Problem{Title: "Base image lacks the platform", Path: []any{"platforms"}, Object: fmt.Sprintf("%s is for %s, not %s", request.Base, strings.Join(has, ", "), wanted),
-			Advice: "Take a base that has it, or remove it from platforms."}
+		return &problem.Problem{Title: request.words().parent + " lacks the platform", Path: []any{"platforms"}, Object: fmt.Sprintf("%s is for %s, not %s", request.Base, strings.Join(has, ", "), wanted),
+			Advice: "Take an image that has it, or remove it from platforms."}
 	}
 	return nil
 }

@@ -1,12 +1,11 @@
 package buildkit
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +13,8 @@ import (
 
 	"github.com/containerd/platforms"
 	"github.com/moby/buildkit/client/llb"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	"github.com/moby/buildkit/solver/pb"
-
-	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
 
 //go:embed steps/probe.py
@@ -45,6 +43,7 @@ const (
 	stepApt     = "install the Debian packages"
 	stepLock    = "install the locked packages"
 	stepWorkDir = "make sure of the working directory"
+	stepSystem  = "make the user and the folders of the contract"
 	// The last two are followed by the path or the index.
 	stepWrite       = "write "
 	stepPostInstall = "post_install"
@@ -55,8 +54,42 @@ type recipe struct {
 	request    Request
 	platform   string
 	baseConfig []byte
-	// python is the base's "major.minor", once the probe has told it.
-	python string
+	// python is what the probe told, and packages what the lock installs, once they are known.
+	python   python
+	packages map[string]string
+}
+
+// python is the probe's report.
+type python struct {
+	// Python is the full version, and Prefix where it is installed.
+	Python, Implementation, Prefix string
+	// Pip is its version; nil where there is none.
+	Pip *string
+	// SitePackages are the system's own, in the order of sys.path.
+	SitePackages []string `json:"site_packages"`
+}
+
+// content is what a request makes of its base: an environment, or a base image out of a plain one.
+type content interface {
+	// check holds the base's files against what the content needs, before anything runs in it.
+	check(ctx context.Context, daemon gateway.Client) error
+	// prepared is the state with the Python that the lock is installed into.
+	prepared() (llb.State, error)
+	// fits holds that Python against what the content needs.
+	fits() error
+	// image gives the state of the image and, when a lock is installed, the one whose root holds the install report.
+	image() (root llb.State, report *llb.State, err error)
+	// configure makes the image's config of the base's.
+	configure(config map[string]any)
+	// layers says of each layer that the image has on top of its base what made it.
+	layers() []string
+}
+
+func (r recipe) content() content {
+	if r.request.BaseImage != nil {
+		return baseRecipe{r}
+	}
+	return environmentRecipe{r}
 }
 
 // base is the base with its own environment, as root, which is how the package steps run.
@@ -75,7 +108,7 @@ func (r recipe) base() (llb.State, error) {
 
 // probe gives the state whose root holds the probe's report.
 func (r recipe) probe() (llb.State, error) {
-	state, err := r.base()
+	state, err := r.content().prepared()
 	if err != nil {
 		return llb.State{}, err
 	}
@@ -85,76 +118,29 @@ func (r recipe) probe() (llb.State, error) {
 	).AddMount(reportFolder, llb.Scratch()), nil
 }
 
-// image gives the state of the image and, when a lock is installed, the one whose root holds the install report.
-func (r recipe) image() (root llb.State, report *llb.State, err error) {
-	state, err := r.base()
-	if err != nil {
-		return llb.State{}, nil, err
-	}
-	spec := r.request.Spec.Normalize()
-	if len(spec.AptPackages) > 0 {
-		state = state.Run(append(append(r.networked(), r.buildSecrets(0, 0)...),
-			llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, spec.AptPackages...)),
-			programs(map[string]string{"apt.sh": aptProgram}), llb.WithCustomName(stepApt))...).Root()
-	}
-	if r.request.Lock != nil {
-		step := state.Run(append(append(r.networked(), r.packageIndex()...),
-			llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
-			programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
-			// With it pip writes byte-code that is checked by hash: with times the copy in the image would be stale.
-			llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.WithCustomName(stepLock))...)
-		written := step.AddMount(reportFolder, llb.Scratch())
-		state, report = step.Root(), &written
-		if len(r.request.Cache.Imports) > 0 {
-			report = r.installed(state)
-		}
-	}
-	state = state.File(llb.Mkdir(environment.WorkDir, 0o755, llb.WithParents(true), owner, created), llb.WithCustomName(stepWorkDir))
-	state, err = writeFiles(state, spec.Files)
-	if err != nil {
-		return llb.State{}, nil, err
-	}
-	return r.postInstall(state, spec), report, nil
+// aptStep installs Debian packages; more are options of the step.
+func (r recipe) aptStep(state llb.State, packages []string, more ...llb.RunOption) llb.State {
+	return state.Run(append(append(r.networked(), more...),
+		llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, packages...)),
+		programs(map[string]string{"apt.sh": aptProgram}), byCode, llb.WithCustomName(stepApt))...).Root()
 }
 
-func (r recipe) postInstall(state llb.State, spec environment.Spec) llb.State {
-	for i, command := range spec.PostInstall {
-		options := []llb.RunOption{
-			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
-			llb.AddEnv("HOME", environment.Home), llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)),
-			llb.WithCustomName(fmt.Sprintf("%s[%d]", stepPostInstall, i)),
-		}
-		if command.Network != nil && *command.Network {
-			options = append(options, r.networked()...)
-		} else {
-			options = append(options, llb.Network(pb.NetMode_NONE))
-		}
-		options = append(options, r.buildSecrets(environment.UID, environment.GID)...)
-		for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
-			options = append(options, llb.AddEnv(name, spec.Env[name]))
-		}
-		state = state.Run(options...).Root()
+// lockStep installs the lock, and gives the state whose root holds the report.
+func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
+	step := state.Run(append(append(r.networked(), r.packageIndex()...),
+		llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
+		programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
+		byCode, llb.WithCustomName(stepLock))...)
+	written := step.AddMount(reportFolder, llb.Scratch())
+	root, report = step.Root(), &written
+	if len(r.request.Cache.Imports) > 0 {
+		report = r.installed(root)
 	}
-	return state
+	return root, report
 }
 
-var (
-	owner   = llb.WithUIDGID(environment.UID, environment.GID)
-	created = llb.WithCreatedTime(epoch)
-)
-
-func writeFiles(state llb.State, files []environment.File) (llb.State, error) {
-	for _, f := range files {
-		mode, err := strconv.ParseUint(f.Mode, 8, 32)
-		if err != nil {
-			return llb.State{}, fmt.Errorf("mode of %s: %w", f.Path, err)
-		}
-		action := llb.Mkdir(path.Dir(f.Path), 0o755, llb.WithParents(true), owner, created).
-			Mkfile(f.Path, os.FileMode(mode), f.Content, owner, created)
-		state = state.File(action, llb.WithCustomName(stepWrite+f.Path))
-	}
-	return state, nil
-}
+// byCode makes Python write byte-code that is checked by hash: with times the copy in the image would be stale.
+var byCode = llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10))
 
 // networked are the options of a step that reaches a package index.
 func (r recipe) networked() []llb.RunOption {
@@ -204,7 +190,7 @@ func programs(files map[string]string) llb.RunOption {
 	return llb.AddMount(programFolder, folder, llb.Readonly)
 }
 
-// imageConfig is the base's config with the environment's own settings on top. It works on the JSON as it is, so that
+// imageConfig is the base's config with the content's own settings on top. It works on the JSON as it is, so that
 // fields this program does not know stay.
 func (r recipe) imageConfig() ([]byte, error) {
 	var document map[string]json.RawMessage
@@ -217,18 +203,7 @@ func (r recipe) imageConfig() ([]byte, error) {
 			return nil, fmt.Errorf("config of %s: %w", r.request.Base, err)
 		}
 	}
-	labels := map[string]any{}
-	if existing, ok := config["Labels"].(map[string]any); ok {
-		labels = existing
-	}
-	for name, value := range r.request.Labels {
-		labels[name] = value
-	}
-	labels[environment.LabelPython] = r.python
-	config["Labels"] = labels
-	config["Env"] = mergeEnv(config["Env"], r.request.Spec.Env)
-	config["User"] = fmt.Sprintf("%d:%d", environment.UID, environment.GID)
-	config["WorkingDir"] = environment.WorkDir
+	r.content().configure(config)
 	encoded, err := json.Marshal(config)
 	if err != nil {
 		return nil, err
@@ -238,6 +213,20 @@ func (r recipe) imageConfig() ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(document)
+}
+
+// label adds the request's labels and these to a config's own.
+func (r recipe) label(config map[string]any, own map[string]string) {
+	labels, ok := config["Labels"].(map[string]any)
+	if !ok {
+		labels = map[string]any{}
+	}
+	for _, more := range []map[string]string{r.request.Labels, own} {
+		for name, value := range more {
+			labels[name] = value
+		}
+	}
+	config["Labels"] = labels
 }
 
 // mergeEnv replaces variables of the base in their place and appends new ones by name.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -32,7 +34,7 @@ func fullRecipe(t *testing.T) recipe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recipe{platform: "linux/amd64", python: "3.13", baseConfig: []byte(baseConfig), request: Request{
+	return recipe{platform: "linux/amd64", python: python{Python: "3.13.5"}, baseConfig: []byte(baseConfig), request: Request{
 		Base: base, Lock: locked, Labels: map[string]string{environment.LabelCacheKey: "sha256:key", "team": "a"},
 		Spec: environment.Spec{
 			Env: map[string]string{"MODE": "own", "A": "1"}, AptPackages: []string{"git", "curl=8.0-1"},
@@ -44,12 +46,16 @@ func fullRecipe(t *testing.T) recipe {
 }
 
 func TestRecipeIsTheGoldenOne(t *testing.T) {
-	root, _, err := fullRecipe(t).image()
+	golden(t, fullRecipe(t), "testdata/recipe.golden")
+}
+
+func golden(t *testing.T, r recipe, golden string) {
+	t.Helper()
+	root, _, err := r.content().image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := describe(t, root)
-	const golden = "testdata/recipe.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -64,15 +70,48 @@ func TestRecipeIsTheGoldenOne(t *testing.T) {
 	}
 }
 
+// TestSecretsAreMountedInTheStepsThatNeedThem reads the graph, which is what provenance holds: it has names and no values.
+func TestSecretsAreMountedInTheStepsThatNeedThem(t *testing.T) {
+	r := fullRecipe(t)
+	r.request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence")}
+	r.request.PackageIndex = &PackageIndex{URL: &url.URL{Scheme: "https", Host: "index.example.com", Path: "/simple/"}, Username: "u", Password: secret.New("cnry-index"), CACertificates: []byte("cnry-ca")}
+	root, _, err := r.content().image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph := describe(t, root)
+	if strings.Contains(graph, "cnry") || strings.Contains(graph, "index.example.com") {
+		t.Errorf("a secret or the index is in the graph:\n%s", graph)
+	}
+	const own, index, ca = "/run/secrets/licence SECRET readonly=false secret=build-secret-licence 400\n", "/run/secrets/datalayer-index-url SECRET readonly=false secret=datalayer-index-url 400\n", "secret=datalayer-index-ca 400\n"
+	steps := map[string][]string{"apt.sh": {own}, "install.py": {index, ca}, "echo $MODE": {own}}
+	for _, step := range strings.Split(graph, "exec ")[1:] {
+		for command, want := range steps {
+			if !strings.Contains(strings.SplitN(step, "\n", 2)[0], command) {
+				continue
+			}
+			for _, mount := range []string{own, index, ca} {
+				if strings.Contains(step, mount) != slices.Contains(want, mount) {
+					t.Errorf("mount %sfor the step with %s:\n%s", mount, command, step)
+				}
+			}
+			delete(steps, command)
+		}
+	}
+	if len(steps) > 0 {
+		t.Errorf("no step has %v", steps)
+	}
+}
+
 func TestRecipeIsPure(t *testing.T) {
-	one, _, err := fullRecipe(t).image()
+	one, _, err := fullRecipe(t).content().image()
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := fullRecipe(t)
 	slices.Reverse(other.request.Spec.Files)
 	slices.Reverse(other.request.Spec.AptPackages)
-	two, _, err := other.image()
+	two, _, err := other.content().image()
 	if err != nil {
 		t.Fatal(err)
 	}

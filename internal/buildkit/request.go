@@ -3,6 +3,7 @@ package buildkit
 import (
 	"net/url"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -15,6 +16,8 @@ type Request struct {
 	// Base is pinned by digest and has at least these Platforms.
 	Base      reference.Reference
 	Platforms []string
+	// BaseImage makes a base image: Base is then a plain image, Lock the kernel stack, and Spec is not used. nil makes an environment.
+	BaseImage *base.Spec
 	// Spec is valid. Lock is nil when nothing is to be installed.
 	Spec environment.Spec
 	Lock *lock.Lock
@@ -72,7 +75,7 @@ type Network struct {
 type Result struct {
 	// Digest is what was pushed: a manifest for one platform, an index for several.
 	Digest string
-	// Python is the base's "major.minor".
+	// Python is the base's "major.minor", equal on all platforms.
 	Python string
 	// Packages are name → version as installed from the lock, equal on all platforms.
 	Packages map[string]string

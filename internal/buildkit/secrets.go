@@ -58,6 +58,18 @@ func (n Network) proxies() map[string][]byte {
 	return variables
 }
 
+// Variables are the environment of a program that is to use the proxies.
+func (n Network) Variables() map[string]string {
+	variables := map[string]string{}
+	for name, value := range n.proxies() {
+		variables[name] = string(value)
+	}
+	return variables
+}
+
+// Basic is the login as it is sent; empty if there is none.
+func (i PackageIndex) Basic() secret.Value { return basic(i.Username, i.Password) }
+
 // loginSecrets are what registries may repeat of the logins they are sent: a refused push is reported by the daemon in
 // the registry's own words. A login that cannot be had is reported where it is used.
 func (r Request) loginSecrets(ctx context.Context) []secret.Value {
@@ -67,7 +79,13 @@ func (r Request) loginSecrets(ctx context.Context) []secret.Value {
 			values = append(values, login.Password, login.RefreshToken, basic(login.Username, login.Password))
 		}
 	}
-	for _, proxy := range []string{r.Network.HTTPProxy, r.Network.HTTPSProxy} {
+	return append(values, r.Network.Passwords()...)
+}
+
+// Passwords are those in the addresses of the proxies, in the forms in which they are sent and repeated.
+func (n Network) Passwords() []secret.Value {
+	var values []secret.Value
+	for _, proxy := range []string{n.HTTPProxy, n.HTTPSProxy} {
 		// A proxy is often written without a scheme, which no URL parser takes for a login.
 		_, rest, found := strings.Cut(proxy, "://")
 		if !found {

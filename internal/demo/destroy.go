@@ -10,7 +10,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 )
 
-// destroy destroys the demo's environment, asks the registry's disk what is left of it, and removes .demo/. Where
+// destroy destroys the demo's environment, lock and base, asks the registry's disk what is left of it, and removes .demo/. Where
 // anything is left it fails, and .demo/ stays.
 func destroy(ctx context.Context) error {
 	s, err := openState()
@@ -71,14 +71,15 @@ func (s *state) destroy(ctx context.Context, variables []string) error {
 		}
 		var ours []string
 		for _, name := range append(content.Tags, content.Manifests...) {
-			if strings.HasPrefix(name, repository+":") || strings.HasPrefix(name, repository+"@") {
+			// The base's repository is the environment's with a suffix.
+			if strings.HasPrefix(name, repository) {
 				ours = append(ours, name)
 			}
 		}
 		if len(ours) > 0 {
 			return fmt.Errorf("the registry still has %s: look at them, then remove %s", strings.Join(ours, ", "), s.dir)
 		}
-		fmt.Printf("   no tag and no manifest in %s/%s\n", registry.Host, repository)
+		fmt.Printf("   no tag and no manifest in %s/%s and %[2]s-base\n", registry.Host, repository)
 		return nil
 	})
 	if err != nil {

@@ -2,37 +2,64 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/jupyter"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-const script = `
-import json, os, sys
-import numpy, pandas
-frame = pandas.DataFrame({"x": numpy.arange(4)})
-assert frame["x"].sum() == 6
-print(json.dumps({
-    "user": f"{os.getuid()}:{os.getgid()}",
-    "python": sys.version.split()[0],
-    "packages": {"numpy": numpy.__version__, "pandas": pandas.__version__},
-}))
-`
-
-// launched is what a container that was started from the image said of itself.
-type launched struct {
-	User     string            `json:"user"`
-	Python   string            `json:"python"`
-	Packages map[string]string `json:"packages"`
+// proof is what a container that was started from the image showed.
+type proof struct {
+	Doctor verdict `json:"doctor"`
+	// The seconds count from the start of the container: until Jupyter Server answered, and until a kernel answered 1+1.
+	SecondsToServer      float64           `json:"seconds_to_server"`
+	SecondsToFirstResult float64           `json:"seconds_to_first_result"`
+	Packages             map[string]string `json:"packages"`
 }
 
-// launch starts a container from the digest as 1000:100 without network and lets it import the packages.
-func launch(ctx context.Context, address, digestReference, platform string) (_ *launched, err error) {
+// verdict is the doctor's.
+type verdict struct {
+	Passed bool  `json:"passed"`
+	Rows   []row `json:"rows"`
+}
+
+type row struct {
+	ID string `json:"id"`
+	OK bool   `json:"ok"`
+}
+
+// proveWithin bounds the proof.
+const proveWithin = 5 * time.Minute
+
+// port is where Jupyter Server listens in the container, which has a loopback of its own.
+const port = 8888
+
+const imports = `
+import json
+import numpy, pandas
+assert pandas.DataFrame({"x": numpy.arange(4)})["x"].sum() == 6
+print(json.dumps({"numpy": numpy.__version__, "pandas": pandas.__version__}))
+`
+
+// prove starts a container from the digest with a runtime pod's command, as 1000:100 in the working directory and without
+// network, and speaks to it through the daemon.
+func prove(ctx context.Context, address, digestReference string, env []string) (_ *proof, err error) {
+	ctx, cancel := context.WithTimeout(ctx, proveWithin)
+	defer cancel()
 	parsed, err := reference.ParsePinned(digestReference)
 	if err != nil {
 		return nil, err
@@ -42,27 +69,95 @@ func launch(ctx context.Context, address, digestReference, platform string) (_ *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, daemon.Close()) }()
-	output, err := daemon.Run(ctx, buildkit.Process{
-		Image: parsed, Platform: platform,
-		Args: []string{"/usr/bin/tini", "--", "python3", "-c", script},
-		Env:  []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/datalayer", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC"},
-		Cwd:  "/home/datalayer/content", User: "1000:100",
+
+	token := secret.New(rand.Text())
+	start := time.Now()
+	container, err := daemon.Start(ctx, buildkit.Process{
+		Image: parsed, Platform: environment.DefaultPlatform, Env: env, Cwd: environment.WorkDir,
+		Args: append([]string{"tini", "--"}, jupyter.Command(port, token, environment.WorkDir)...),
+		User: fmt.Sprintf("%d:%d", environment.UID, environment.GID),
 	}, anonymous{})
 	if err != nil {
 		return nil, err
 	}
-	if output.ExitCode != 0 {
-		return nil, fmt.Errorf("the container of %s ended with status %d:\n%s", digestReference, output.ExitCode, output.Stderr)
+	defer func() { err = errors.Join(err, container.Close()) }()
+	transport := &http.Transport{DialContext: container.Dial}
+	defer transport.CloseIdleConnections()
+	server := jupyter.NewServer(jupyter.Endpoint{
+		URL:   &url.URL{Scheme: "http", Host: fmt.Sprintf("127.0.0.1:%d", port)},
+		Token: token, Client: &http.Client{Transport: transport},
+	})
+	shown := &proof{}
+	version, err := server.Wait(ctx, container.Failure)
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, container.Log())
 	}
-	var answer launched
-	if err := json.Unmarshal([]byte(output.Stdout), &answer); err != nil {
-		return nil, fmt.Errorf("the container of %s printed %q: %w", digestReference, output.Stdout, err)
+	shown.SecondsToServer = since(start)
+	fmt.Printf("   Jupyter Server %s answered after %.2f s\n", version, shown.SecondsToServer)
+	if err := shown.useKernel(ctx, server, start); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, container.Log())
 	}
-	if answer.User != "1000:100" {
-		return nil, fmt.Errorf("the container of %s ran as %s, not 1000:100", digestReference, answer.User)
-	}
-	return &answer, nil
+	return shown, shown.askDoctor(ctx, container)
 }
+
+func (p *proof) useKernel(ctx context.Context, server *jupyter.Server, start time.Time) (err error) {
+	kernel, err := server.StartKernel(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, kernel.ShutDown(context.WithoutCancel(ctx))) }()
+	sum, err := kernel.Execute(ctx, "1+1")
+	if err != nil {
+		return err
+	}
+	p.SecondsToFirstResult = since(start)
+	if sum.Error != nil {
+		return fmt.Errorf("a kernel answered 1+1: %w", sum.Error)
+	}
+	if sum.Text() != "2" {
+		return fmt.Errorf("a kernel answered 1+1 with %q", sum.Text())
+	}
+	imported, err := kernel.Execute(ctx, imports)
+	if err != nil {
+		return err
+	}
+	if imported.Error != nil {
+		return fmt.Errorf("a kernel imports the packages: %w\n%s", imported.Error, imported.Stderr)
+	}
+	if err := json.Unmarshal([]byte(imported.Stdout), &p.Packages); err != nil {
+		return fmt.Errorf("a kernel printed %q: %w", imported.Stdout, err)
+	}
+	fmt.Printf("   a kernel answered 1+1 after %.2f s, and imports %v\n", p.SecondsToFirstResult, p.Packages)
+	return nil
+}
+
+// askDoctor runs the base's own check beside the server. A row that fails is an error.
+func (p *proof) askDoctor(ctx context.Context, container *buildkit.Container) error {
+	output, err := container.Exec(ctx, buildkit.Command{Args: doctor.Command()})
+	if err != nil {
+		return err
+	}
+	report, err := doctor.Parse([]byte(output.Stdout))
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, output.Stderr)
+	}
+	var failed []string
+	for _, found := range report.Rows {
+		p.Doctor.Rows = append(p.Doctor.Rows, row{found.ID, found.OK})
+		if !found.OK {
+			failed = append(failed, found.ID+": "+found.Message)
+		}
+	}
+	p.Doctor.Passed = report.OK && len(failed) == 0
+	if !p.Doctor.Passed {
+		return fmt.Errorf("the doctor found %s", strings.Join(failed, "; "))
+	}
+	fmt.Printf("   the doctor passed %d rows\n", len(p.Doctor.Rows))
+	return nil
+}
+
+// since gives seconds with two digits.
+func since(start time.Time) float64 { return math.Round(time.Since(start).Seconds()*100) / 100 }
 
 // anonymous is no login for any registry.
 type anonymous struct{}

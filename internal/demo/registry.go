@@ -62,6 +62,20 @@ func inspect(ctx context.Context, host, repository string) (*published, error) {
 	return p, nil
 }
 
+// configOf reads the config of an image manifest.
+func configOf(ctx context.Context, host, repository, digest string) (*ocispec.ImageConfig, error) {
+	base := "http://" + host + "/v2/" + repository
+	var manifest ocispec.Manifest
+	if _, err := get(ctx, base+"/manifests/"+digest, ocispec.MediaTypeImageManifest, &manifest); err != nil {
+		return nil, err
+	}
+	var image ocispec.Image
+	if _, err := get(ctx, base+"/blobs/"+manifest.Config.Digest.String(), "*/*", &image); err != nil {
+		return nil, err
+	}
+	return &image.Config, nil
+}
+
 func platformName(p ocispec.Platform) string {
 	return strings.TrimSuffix(p.OS+"/"+p.Architecture+"/"+p.Variant, "/")
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,20 @@ func TestInspectReadsAnIndexAndAManifest(t *testing.T) {
 				t.Errorf("got %+v, want manifests %v", got, test.want)
 			}
 		})
+	}
+}
+
+func TestConfigIsThatOfTheManifest(t *testing.T) {
+	host := serve(t, map[string]string{
+		"/v2/team/env/manifests/sha256:amd": `{"config":{"digest":"sha256:config"}}`,
+		"/v2/team/env/blobs/sha256:config":  `{"os":"linux","config":{"Env":["TZ=UTC"]}}`,
+	})
+	config, err := configOf(t.Context(), host, "team/env", "sha256:amd")
+	if err != nil || !slices.Equal(config.Env, []string{"TZ=UTC"}) {
+		t.Errorf("%+v, %v", config, err)
+	}
+	if _, err := configOf(t.Context(), host, "team/env", "sha256:other"); err == nil || !strings.Contains(err.Error(), "404 Not Found") {
+		t.Errorf("%v", err)
 	}
 }
 

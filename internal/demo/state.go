@@ -62,11 +62,11 @@ func (s *state) keepPort(host string) error {
 }
 
 // quickstartVariables are the values of the example's variables.
-func quickstartVariables(s *state, host, base, generator string) []string {
+func quickstartVariables(host, plain, generator string) []string {
 	return []string{
-		"-var=base=" + base,
+		"-var=from=" + plain,
+		"-var=python=apt",
 		"-var=repository=" + host + "/" + repository,
-		"-var=lock_file=" + s.path("requirements.lock"),
 		"-var=sbom_generator=" + generator,
 	}
 }

@@ -28,6 +28,15 @@ type Env struct {
 	BasePython string `json:"base_python"`
 	// BaseLayer is the file with the base image's only layer, a gzipped tar.
 	BaseLayer string `json:"base_layer"`
+	// PlainDebianReference is a Debian image without Python, tini and user in that registry, "host/debian@sha256:…".
+	PlainDebianReference string `json:"plain_debian_reference"`
+	// PlainDebianLayer is the file with that image's only layer, a gzipped tar.
+	PlainDebianLayer string `json:"plain_debian_layer"`
+	// OfficialPythonReference is an image laid out as Docker Official's python:3.13-slim in that registry, with CPython in
+	// /usr/local and no user, "host/python@sha256:…".
+	OfficialPythonReference string `json:"official_python_reference"`
+	// OfficialPythonLayer is the file with that image's only layer, a gzipped tar.
+	OfficialPythonLayer string `json:"official_python_layer"`
 	// GeneratorReference is the project's own SBOM generator in that registry, "host/sbom-generator@sha256:…".
 	GeneratorReference string `json:"generator_reference"`
 	// RegistryProgram is the registry's binary, for registries of a test's own.

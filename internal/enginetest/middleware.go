@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
-	"time"
 )
 
 // BasicAuth lets in the users given (name → password), as far as allow agrees: 401 with a Basic challenge without or with
@@ -28,60 +28,25 @@ func BasicAuth(users map[string]string, allow func(user, method, path string) bo
 	}
 }
 
-// TokenAuth asks for a bearer token, which /token gives to the one user, by GET with Basic or by POST with a form.
-func TokenAuth(user, password string) func(http.Handler) http.Handler {
-	const token = "token-of-the-test-registry"
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/token" {
-				gotUser, gotPassword, _ := r.BasicAuth()
-				if r.Method == http.MethodPost {
-					gotUser, gotPassword = r.PostFormValue("username"), r.PostFormValue("password")
-				}
-				if gotUser != user || gotPassword != password {
-					refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "incorrect username or password")
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				// A client that hangs up early is its own problem.
-				_ = json.NewEncoder(w).Encode(map[string]any{
-					"token": token, "access_token": token, "expires_in": 300,
-					"issued_at": time.Now().UTC().Format(time.RFC3339),
-				})
-				return
-			}
-			if r.Header.Get("Authorization") != "Bearer "+token {
-				challenge := `Bearer realm="http://` + r.Host + `/token",service="registry"`
-				if scope := scopeOf(r); scope != "" {
-					challenge += `,scope="` + scope + `"`
-				}
-				w.Header().Set("WWW-Authenticate", challenge)
-				refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
-				return
-			}
+// ImmutableTags refuses to put a tag that is there already, whatever it points to, as registries do whose tags cannot be
+// overwritten.
+func ImmutableTags(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, name, manifest := strings.Cut(r.URL.Path, "/manifests/")
+		if r.Method != http.MethodPut || !manifest || strings.Contains(name, ":") {
 			next.ServeHTTP(w, r)
-		})
-	}
-}
-
-// scopeOf names what a request needs, as distribution's token authentication does.
-func scopeOf(r *http.Request) string {
-	path := strings.TrimPrefix(r.URL.Path, "/v2/")
-	for _, part := range []string{"/manifests/", "/blobs/", "/tags/"} {
-		repository, _, ok := strings.Cut(path, part)
-		if !ok {
-			continue
+			return
 		}
-		switch r.Method {
-		case http.MethodGet, http.MethodHead:
-			return "repository:" + repository + ":pull"
-		case http.MethodDelete:
-			return "repository:" + repository + ":delete"
-		default:
-			return "repository:" + repository + ":pull,push"
+		found := httptest.NewRecorder()
+		look := r.Clone(r.Context())
+		look.Method, look.Body, look.ContentLength = http.MethodHead, http.NoBody, 0
+		look.Header = http.Header{"Accept": r.Header["Content-Type"]}
+		if next.ServeHTTP(found, look); found.Code == http.StatusOK {
+			refuse(w, http.StatusBadRequest, "TAG_INVALID", "the tag is immutable")
+			return
 		}
-	}
-	return ""
+		next.ServeHTTP(w, r)
+	})
 }
 
 // FaultResponse is what Fault answers in the registry's place.

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -142,7 +143,24 @@ func (r *Registry) Left(t testing.TB) []string {
 // reference by digest.
 func (r *Registry) PushBase(t testing.TB) string {
 	t.Helper()
-	reference, err := engine.PushBase(t.Context(), &http.Client{Transport: r.backend.Transport()}, r.Host, Engine(t).BaseLayer)
+	return r.push(t, engine.PushBase, Engine(t).BaseLayer)
+}
+
+// PushPlainDebian is PushBase of the plain Debian image.
+func (r *Registry) PushPlainDebian(t testing.TB) string {
+	t.Helper()
+	return r.push(t, engine.PushPlainDebian, Engine(t).PlainDebianLayer)
+}
+
+// PushOfficialPython is PushBase of the image laid out as Docker Official's python.
+func (r *Registry) PushOfficialPython(t testing.TB) string {
+	t.Helper()
+	return r.push(t, engine.PushOfficialPython, Engine(t).OfficialPythonLayer)
+}
+
+func (r *Registry) push(t testing.TB, push func(context.Context, *http.Client, string, string) (string, error), layer string) string {
+	t.Helper()
+	reference, err := push(t.Context(), &http.Client{Transport: r.backend.Transport()}, r.Host, layer)
 	if err != nil {
 		t.Fatal(err)
 	}

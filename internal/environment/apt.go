@@ -2,16 +2,16 @@ package environment
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 var (
-	aptName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
+	aptName = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]+$`)
 	// apt takes wildcards in a version too, which would let it move.
-	aptVersion = regexp.MustCompile(`^[A-Za-z0-9.+:~-]+$`)
+	aptVersion = lazyregexp.New(`^[A-Za-z0-9.+:~-]+$`)
 )
 
 // ValidateAptPackages checks the Debian packages; Paths start at "apt_packages".

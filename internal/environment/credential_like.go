@@ -1,8 +1,9 @@
 package environment
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // Names and values that look like a credential, by the rules that the contract's own tools apply. Env and labels end
@@ -10,19 +11,19 @@ import (
 var (
 	credentialWord  = map[string]bool{"token": true, "secret": true, "password": true, "passwd": true, "pwd": true, "credential": true, "credentials": true}
 	credentialPair  = map[string]bool{"api_key": true, "access_key": true, "private_key": true}
-	nameDelimiter   = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	nameDelimiter   = lazyregexp.New(`[^A-Za-z0-9]+`)
 	credentialValue = []struct {
 		kind    string
-		pattern *regexp.Regexp
+		pattern *lazyregexp.Regexp
 	}{
-		{"an AWS access key id", regexp.MustCompile(`\b(AKIA|ASIA)[0-9A-Z]{16}\b`)},
-		{"a GitHub token", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
-		{"an API key", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`)},
-		{"a Slack token", regexp.MustCompile(`\bxox[a-z]-[A-Za-z0-9-]{8,}`)},
-		{"a private key in PEM form", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
-		{"a JSON Web Token", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
-		{"a URL with a password in it", regexp.MustCompile(`[A-Za-z0-9+.-]://[^\s/?#:@]*:[^\s/?#@]+@`)},
-		{"a Datalayer secret id", regexp.MustCompile(`\bdlsec_[A-Za-z0-9]+`)},
+		{"an AWS access key id", lazyregexp.New(`\b(AKIA|ASIA)[0-9A-Z]{16}\b`)},
+		{"a GitHub token", lazyregexp.New(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
+		{"an API key", lazyregexp.New(`\bsk-[A-Za-z0-9_-]{16,}`)},
+		{"a Slack token", lazyregexp.New(`\bxox[a-z]-[A-Za-z0-9-]{8,}`)},
+		{"a private key in PEM form", lazyregexp.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
+		{"a JSON Web Token", lazyregexp.New(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},
+		{"a URL with a password in it", lazyregexp.New(`[A-Za-z0-9+.-]://[^\s/?#:@]*:[^\s/?#@]+@`)},
+		{"a Datalayer secret id", lazyregexp.New(`\bdlsec_[A-Za-z0-9]+`)},
 	}
 )
 

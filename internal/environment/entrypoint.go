@@ -3,9 +3,10 @@ package environment
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 var (
@@ -14,11 +15,11 @@ var (
 	// shells take their first operand for a script.
 	shells = []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}
 	// interpreters do so too; python3.13 counts as python.
-	interpreters = regexp.MustCompile(`^(python|pypy|ipython|perl|ruby|node|Rscript)[0-9.]*$`)
+	interpreters = lazyregexp.New(`^(python|pypy|ipython|perl|ruby|node|Rscript)[0-9.]*$`)
 	// handsOver is the script that becomes its arguments.
-	handsOver = regexp.MustCompile(`^\s*exec\s+"\$@"\s*;?\s*$`)
+	handsOver = lazyregexp.New(`^\s*exec\s+"\$@"\s*;?\s*$`)
 	// arguments are the ways in which a script can use what comes after it.
-	arguments = regexp.MustCompile(`\$[@*0-9{]|\bshift\b`)
+	arguments = lazyregexp.New(`\$[@*0-9{]|\bshift\b`)
 )
 
 func entrypoint(args []string) Point {

@@ -26,7 +26,7 @@ func (k Key) CacheKey() string {
 	if k.LockDigest != "" {
 		lockDigest = k.LockDigest
 	}
-	return digest(map[string]any{
+	return Digest(map[string]any{
 		"keyVersion": keyVersion, "variant": k.Variant, "specDigest": k.SpecDigest,
 		"lockDigest": lockDigest, "baseDigest": k.BaseDigest, "recipe": k.Recipe,
 	})

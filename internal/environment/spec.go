@@ -95,11 +95,11 @@ func (s Spec) Digest() string {
 	for _, c := range n.PostInstall {
 		document.PostInstall = append(document.PostInstall, command{c.Command, c.Network != nil && *c.Network})
 	}
-	return digest(document)
+	return Digest(document)
 }
 
-// digest is "sha256:<64 hex>" over the RFC 8785 form of a document made of strings, booleans, lists and maps.
-func digest(document any) string {
+// Digest is "sha256:<64 hex>" over the RFC 8785 form of a document made of strings, booleans, lists and maps.
+func Digest(document any) string {
 	encoded, err := json.Marshal(document)
 	if err == nil {
 		encoded, err = jcs.Transform(encoded)

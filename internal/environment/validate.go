@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -27,8 +27,8 @@ const (
 )
 
 var (
-	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	fileMode    = regexp.MustCompile(`^0?[0-7]{3}$`)
+	envName     = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	fileMode    = lazyregexp.New(`^0?[0-7]{3}$`)
 	reservedEnv = map[string]bool{"HOME": true, "PATH": true, "LANG": true, "LC_ALL": true, "TZ": true, "PYTHONHOME": true, "PYTHONPATH": true}
 	fileRoots   = []string{Home + "/", "/opt/", "/srv/"}
 )

@@ -31,6 +31,9 @@ import (
 // maxBody bounds what is read of one answer: the largest is the SBOM of a large image, with some megabytes.
 const maxBody = 64 << 20
 
+// idleConnections is how many connections to a registry are kept for the next request: as many as are likely at once.
+const idleConnections = 16
+
 // Credential is what a host gets: user name and password, or the refresh token that Docker calls an identity token.
 // Zero is anonymous.
 type Credential struct {
@@ -90,6 +93,8 @@ func New(o Options) *Client {
 		if transport, ok := http.DefaultTransport.(*http.Transport); ok {
 			transport = transport.Clone()
 			transport.ResponseHeaderTimeout = time.Minute
+			// Terraform refreshes ten resources at once: with Go's two, the other eight would shake hands anew each time.
+			transport.MaxIdleConnsPerHost = idleConnections
 			o.Transport = transport
 		}
 	}

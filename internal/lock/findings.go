@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -64,8 +64,8 @@ func place(line int, name string) string {
 }
 
 var (
-	userinfo = regexp.MustCompile(`//\S*@`)
-	query    = regexp.MustCompile(`\?\S*`)
+	userinfo = lazyregexp.New(`//\S*@`)
+	query    = lazyregexp.New(`\?\S*`)
 )
 
 // shown quotes a part of the lock for an error: short, and without what in a URL may be a credential.

@@ -2,17 +2,18 @@ package lock
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // digits is the length in hex of the digests that hash-checking mode accepts.
 var digits = map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}
 
 var (
-	word      = regexp.MustCompile(`[^ \t]+`)
-	hexDigits = regexp.MustCompile(`^[0-9a-f]*$`)
+	word      = lazyregexp.New(`[^ \t]+`)
+	hexDigits = lazyregexp.New(`^[0-9a-f]*$`)
 )
 
 // hashes reads the options of a requirement, which begin at offset of the logical line, and gives how many --hash there

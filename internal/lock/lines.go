@@ -2,11 +2,12 @@ package lock
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // maxSize is above any real lock: seven hundred packages with sixty hashes each.
@@ -19,7 +20,7 @@ var (
 	empty    = reason{"Lock without requirements", "Name at least one package, or leave `lock` out to install nothing."}
 	notAList = reason{"Lock in another format", "Export it: `uv export --format requirements.txt` or `--format pylock.toml`, or `uv pip compile --generate-hashes`."}
 
-	otherFormat = regexp.MustCompile(`^(\{|\[\[?[A-Za-z_-]+\]|version\s*=\s*\d)`)
+	otherFormat = lazyregexp.New(`^(\{|\[\[?[A-Za-z_-]+\]|version\s*=\s*\d)`)
 )
 
 // logicalLine is one or more physical lines joined by backslashes, comments cut off.

@@ -56,6 +56,7 @@ type Lock struct {
 	requirements []Requirement
 	conditions   conditions
 	canonical    string
+	madeFor      Target
 }
 
 // Parse reads a requirements file or a pylock.toml by the rules of hash-checking mode and of this package. The error is
@@ -76,7 +77,9 @@ func Parse(text string) (*Lock, error) {
 	if len(p.findings) > 0 {
 		return nil, p.findings.problems()
 	}
-	return newLock(p.requirements, c), nil
+	made := newLock(p.requirements, c)
+	made.madeFor = madeFor(physical)
+	return made, nil
 }
 
 func newLock(requirements []Requirement, c conditions) *Lock {

@@ -3,16 +3,17 @@ package lock
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 var (
-	nameHead  = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
-	nameRuns  = regexp.MustCompile(`[-_.]+`)
-	specifier = regexp.MustCompile(`^(===|==|~=|!=|<=|>=|<|>)[ \t]*(.*)$`)
-	options   = regexp.MustCompile(`(^|[ \t]+)-`)
+	nameHead  = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`)
+	nameRuns  = lazyregexp.New(`[-_.]+`)
+	specifier = lazyregexp.New(`^(===|==|~=|!=|<=|>=|<|>)[ \t]*(.*)$`)
+	options   = lazyregexp.New(`(^|[ \t]+)-`)
 )
 
 // NormalName is the one spelling of a distribution's name (PEP 503).

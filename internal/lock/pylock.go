@@ -3,10 +3,11 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 const reexport = "Export the lock anew: `uv export --format pylock.toml --no-emit-project`"
@@ -30,9 +31,9 @@ var (
 
 var (
 	// beginsPylock matches a key of PEP 751 at the head of a file. A requirement's name is followed by "==" or "@".
-	beginsPylock  = regexp.MustCompile(`^(\[\[[ \t]*packages[ \t]*\]\]|["']?(lock-version|created-by|environments|requires-python|extras|dependency-groups|default-groups|packages)["']?[ \t]*=([^=]|$))`)
-	lockVersion   = regexp.MustCompile(`^["']?lock-version["']?[ \t]*=([^=]|$)`)
-	knownVersions = regexp.MustCompile(`^1\.(0|[1-9][0-9]*)$`)
+	beginsPylock  = lazyregexp.New(`^(\[\[[ \t]*packages[ \t]*\]\]|["']?(lock-version|created-by|environments|requires-python|extras|dependency-groups|default-groups|packages)["']?[ \t]*=([^=]|$))`)
+	lockVersion   = lazyregexp.New(`^["']?lock-version["']?[ \t]*=([^=]|$)`)
+	knownVersions = lazyregexp.New(`^1\.(0|[1-9][0-9]*)$`)
 )
 
 // isPylock says whether the text begins as a pylock.toml, or has a lock-version before its first table. Neither can be

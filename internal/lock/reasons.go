@@ -1,8 +1,9 @@
 package lock
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 const relock = "Make the lock with `uv pip compile --generate-hashes`"
@@ -50,12 +51,12 @@ var (
 		"--require-hashes": fileOption, "--use-feature": fileOption,
 	}
 
-	longName        = regexp.MustCompile(`^--[A-Za-z0-9-]*`)
-	shortName       = regexp.MustCompile(`^-[A-Za-z0-9]?`)
-	scheme          = regexp.MustCompile(`^(?i)[a-z][a-z0-9+.-]*://`)
-	vcsScheme       = regexp.MustCompile(`^(?i)((git|hg|svn|bzr)\+|(git|ssh|svn|bzr)://)`)
-	commit          = regexp.MustCompile(`^(?i)([0-9a-f]{40}|[0-9a-f]{64})$`)
-	driveLetter     = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
+	longName        = lazyregexp.New(`^--[A-Za-z0-9-]*`)
+	shortName       = lazyregexp.New(`^-[A-Za-z0-9]?`)
+	scheme          = lazyregexp.New(`^(?i)[a-z][a-z0-9+.-]*://`)
+	vcsScheme       = lazyregexp.New(`^(?i)((git|hg|svn|bzr)\+|(git|ssh|svn|bzr)://)`)
+	commit          = lazyregexp.New(`^(?i)([0-9a-f]{40}|[0-9a-f]{64})$`)
+	driveLetter     = lazyregexp.New(`^[A-Za-z]:[\\/]`)
 	archiveSuffixes = []string{".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar"}
 )
 

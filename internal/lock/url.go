@@ -3,14 +3,15 @@ package lock
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // maxURL is what servers and caches commonly take.
 const maxURL = 2048
 
-var urlHash = regexp.MustCompile(`^(sha256|sha384|sha512)=[0-9A-Fa-f]+$`)
+var urlHash = lazyregexp.New(`^(sha256|sha384|sha512)=[0-9A-Fa-f]+$`)
 
 // lockedURL checks the URL of a requirement and gives it without its fragment. No cause shows more of the URL than its
 // file name. fragment is "algorithm:hex" for a hash in the URL, which adds nothing and must be among the --hash options.

@@ -1,13 +1,8 @@
 package provider
 
 import (
-	"context"
-	"fmt"
 	"maps"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -17,70 +12,46 @@ import (
 
 // The arguments and outputs that every artifact has, whichever service keeps it.
 
-const (
-	policyDelete = "delete"
-	policyRetain = "retain"
-)
-
-// How long an operation may take where timeouts does not say.
-const (
-	createTimeout = time.Hour
-	readTimeout   = 2 * time.Minute
-	updateTimeout = 5 * time.Minute
-	deleteTimeout = 10 * time.Minute
-)
-
 // Required members of nested lists and maps are optional in the schema and checked by specReader: Terraform's own check
 // takes them for missing where a whole entry is not known yet.
 
 // artifactArguments are the arguments of the schema that all artifacts share.
 type artifactArguments struct {
-	Base           types.String   `tfsdk:"base"`
-	Lock           types.String   `tfsdk:"lock"`
-	PythonVersion  types.String   `tfsdk:"python_version"`
-	BasePackages   types.Map      `tfsdk:"base_packages"`
-	Env            types.Map      `tfsdk:"env"`
-	Files          types.List     `tfsdk:"files"`
-	AptPackages    types.List     `tfsdk:"apt_packages"`
-	PostInstall    types.List     `tfsdk:"post_install"`
-	BaseRegistry   types.Object   `tfsdk:"base_registry"`
-	RebuildTrigger types.Map      `tfsdk:"rebuild_trigger"`
-	DeletionPolicy types.String   `tfsdk:"deletion_policy"`
-	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+	Base           types.String `tfsdk:"base"`
+	Lock           types.String `tfsdk:"lock"`
+	PythonVersion  types.String `tfsdk:"python_version"`
+	BasePackages   types.Map    `tfsdk:"base_packages"`
+	Env            types.Map    `tfsdk:"env"`
+	Files          types.List   `tfsdk:"files"`
+	AptPackages    types.List   `tfsdk:"apt_packages"`
+	PostInstall    types.List   `tfsdk:"post_install"`
+	BaseRegistry   types.Object `tfsdk:"base_registry"`
+	RebuildTrigger types.Map    `tfsdk:"rebuild_trigger"`
 }
 
 // artifactOutputs are the outputs of the schema that all artifacts share.
 type artifactOutputs struct {
-	Reference           types.String `tfsdk:"reference"`
-	Artifact            types.Object `tfsdk:"artifact"`
-	CacheKey            types.String `tfsdk:"cache_key"`
-	SpecDigest          types.String `tfsdk:"spec_digest"`
-	LockDigest          types.String `tfsdk:"lock_digest"`
-	Packages            types.Map    `tfsdk:"packages"`
-	CredentialExpiresAt types.String `tfsdk:"credential_expires_at"`
-	Retained            types.List   `tfsdk:"retained"`
+	Artifact   types.Object `tfsdk:"artifact"`
+	SpecDigest types.String `tfsdk:"spec_digest"`
+	LockDigest types.String `tfsdk:"lock_digest"`
+	Packages   types.Map    `tfsdk:"packages"`
 }
 
-var (
-	artifactType = map[string]attr.Type{
-		"variant": types.StringType, "reference": types.StringType, "contract": types.StringType, "cache_key": types.StringType,
-		"python_version": types.StringType, "packages": types.MapType{ElemType: types.StringType}, "env": types.MapType{ElemType: types.StringType},
-	}
-	retainedType = types.ObjectType{AttrTypes: map[string]attr.Type{
-		"what": types.StringType, "where": types.StringType, "id": types.StringType, "removable_by": types.StringType,
-	}}
-)
+var artifactType = map[string]attr.Type{
+	"variant": types.StringType, "reference": types.StringType, "contract": types.StringType, "cache_key": types.StringType,
+	"python_version": types.StringType, "packages": types.MapType{ElemType: types.StringType}, "env": types.MapType{ElemType: types.StringType},
+}
 
 // artifactAttributes merges the shared arguments and outputs with a variant's own attributes.
-func artifactAttributes(ctx context.Context, own map[string]schema.Attribute) map[string]schema.Attribute {
+func artifactAttributes(own map[string]schema.Attribute) map[string]schema.Attribute {
 	attributes := map[string]schema.Attribute{}
-	maps.Copy(attributes, sharedArguments(ctx))
+	maps.Copy(attributes, sharedArguments())
 	maps.Copy(attributes, sharedOutputs())
 	maps.Copy(attributes, own)
 	return attributes
 }
 
-func sharedArguments(ctx context.Context) map[string]schema.Attribute {
+func sharedArguments() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"base": schema.StringAttribute{Required: true, Validators: []validator.String{pinnedReference()},
 			MarkdownDescription: "The base image, pinned by digest: `host/path@sha256:…` (a tag before the `@` is allowed and ignored). It satisfies `sandbox-contract/v1`. Another digest replaces the artifact; another repository with the same digest does not."},
@@ -111,41 +82,7 @@ func sharedArguments(ctx context.Context) map[string]schema.Attribute {
 		"base_registry": registryAttribute("The login for the host of `base`."),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
-		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
-			MarkdownDescription: "What destroy does with the artifact: `delete` (default) removes it, `retain` leaves it where it is and forgets it. Destroy reads it from state, so apply a change of it first."},
-		"timeouts": timeoutsAttribute(ctx),
 	}
-}
-
-func timeoutsAttribute(ctx context.Context) schema.Attribute {
-	attribute := timeouts.Attributes(ctx, timeouts.Opts{
-		Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
-		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
-		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
-		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
-	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
-}
-
-func timeoutDescription(name, what string, limit time.Duration) string {
-	return fmt.Sprintf("How long %s may take, as a duration such as `\"90s\"` or `\"30m\"`. Default of `%s`: `%s`.", what, name, minutes(limit))
-}
-
-func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes())) }
-
-// registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
-func registryAttribute(purpose string) schema.Attribute {
-	return schema.SingleNestedAttribute{Optional: true,
-		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
-		Attributes: map[string]schema.Attribute{
-			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
-		}}
 }
 
 func sharedOutputs() map[string]schema.Attribute {
@@ -153,7 +90,6 @@ func sharedOutputs() map[string]schema.Attribute {
 		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
 	}
 	return map[string]schema.Attribute{
-		"reference": text("What a sandbox is launched from. It never moves."),
 		"artifact": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "All that a launcher needs to know of the artifact, in one object.",
 			Attributes: map[string]schema.Attribute{
 				"variant":        text("`datalayer`."),
@@ -164,17 +100,10 @@ func sharedOutputs() map[string]schema.Attribute {
 				"packages":       schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "As `packages`."},
 				"env":            schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Variables that a launcher must pass when it starts a sandbox. Always `{}`: the image itself carries `env`."},
 			}},
-		"cache_key":             text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `platforms` and `labels`. Another key replaces the artifact."),
-		"spec_digest":           text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
-		"lock_digest":           text("Digest of the lock's canonical form; null without a lock."),
-		"packages":              schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
-		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339). Always null for this resource: BuildKit gets a login over its connection for one build."),
-		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
-			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-				"what":         text("`tag`."),
-				"where":        text("The repository."),
-				"id":           text("The tag."),
-				"removable_by": text("Who can remove it, and how."),
-			}}},
+		"reference":   text("What a sandbox is launched from. It never moves."),
+		"cache_key":   text("Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `platforms` and `labels`. Another key replaces the artifact."),
+		"spec_digest": text("Digest of `env`, `files`, `apt_packages` and `post_install`."),
+		"lock_digest": text("Digest of the lock's canonical form; null without a lock."),
+		"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The packages installed from the lock, name to version; null for an imported image that does not tell them."},
 	}
 }

@@ -47,7 +47,7 @@ func cacheTarget() validator.String {
 }
 
 // buildCache is what a request says of caches.
-func (m environmentModel) buildCache(diagnostics *diag.Diagnostics) buildkit.Cache {
+func (m builtImage) buildCache(diagnostics *diag.Diagnostics) buildkit.Cache {
 	var cache buildkit.Cache
 	parse := func(text string) reference.Reference {
 		ref, err := reference.Parse(text)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
-	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
@@ -37,20 +36,4 @@ func TestProvider_NamesTheFileOfTLSThatIsMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nowhere.pem")
 	config := fmt.Sprintf("provider \"datalayer\" {\n  buildkit = { address = \"tcp://127.0.0.1:1\", tls = { ca = %q } }\n}\n", path) + s.config("")
 	s.run(t, resource.TestStep{Config: config, ExpectError: says("File of buildkit.tls cannot be read", "buildkit.tls.ca", path, "no such file", "-----BEGIN")}, isNew(s, config))
-}
-
-func TestProvider_BuildsAPlatformOnItsNode(t *testing.T) {
-	s := newStack(t)
-	remote := enginetest.StartRemote(t)
-	pair := remote.CA.Client(t)
-	t.Setenv("BUILDKIT_HOST", "unix:///nowhere/buildkitd.sock")
-	builder := fmt.Sprintf(`
-provider "datalayer" {
-  buildkit = {
-    nodes = { "linux/amd64" = %q, "linux/arm64" = "unix:///nowhere/else.sock" }
-    tls   = { ca = %q, cert = %q, key = %q }
-  }
-}
-`, remote.Address, remote.CA.PEM, pair.Certificate, pair.Key)
-	s.run(t, resource.TestStep{Config: builder + s.config(""), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}})
 }

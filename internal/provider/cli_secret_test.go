@@ -3,18 +3,14 @@ package provider_test
 import (
 	"encoding/base64"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
@@ -23,26 +19,35 @@ import (
 type guarded struct {
 	*stack
 	cli      *cli
-	secrets  canaries
+	caches   *enginetest.Registry
+	index    *enginetest.Index
+	secrets  enginetest.Canaries
 	seen     seenUsers
 	proxied  *atomic.Int64
 	careless careless
 }
 
 func newGuarded(t *testing.T) *guarded {
-	g := &guarded{secrets: canaries{
-		"password_wo": canary("wo"), "provider registries": canary("provider"), "DATALAYER_REGISTRIES": canary("variable"),
-		"proxy password": canary("proxy"), "wrong password_wo": canary("wrong"), "CA bundle": canary("ca"),
+	canary := enginetest.Canary
+	g := &guarded{secrets: enginetest.Canaries{
+		"registry.password_wo": canary("wo"), "wrong registry.password_wo": canary("wrong"), "base_registry.password_wo": canary("base"),
+		"provider registries": canary("provider"), "DATALAYER_REGISTRIES": canary("variable"),
+		"package_index.password_wo": enginetest.IndexPassword, "build_secrets_wo": canary("licence"),
+		"HTTPS_PROXY": canary("proxy"), "HTTP_PROXY": canary("plain"), "CA bundle": canary("ca"),
 	}}
-	noUpload := func(user, method, _ string) bool {
-		g.seen.add(user)
-		return user == "writer" || method != http.MethodPost
+	only := func(writer string) func(user, method, path string) bool {
+		return func(user, method, _ string) bool {
+			g.seen.add(user)
+			return user == writer || method != http.MethodPost
+		}
 	}
-	g.stack = newStack(t, g.careless.middleware, enginetest.BasicAuth(map[string]string{"writer": g.secrets["password_wo"], "reader": g.secrets["provider registries"]}, noUpload))
-	bases := enginetest.StartRegistry(t, enginetest.BasicAuth(map[string]string{"puller": g.secrets["DATALAYER_REGISTRIES"]}, noUpload))
+	g.stack = newStack(t, g.careless.middleware, enginetest.BasicAuth(map[string]string{"writer": g.secrets["registry.password_wo"], "reader": g.secrets["provider registries"]}, only("writer")))
+	bases := enginetest.StartRegistry(t, enginetest.BasicAuth(map[string]string{"puller": g.secrets["base_registry.password_wo"]}, only("nobody")))
+	g.caches = enginetest.StartRegistry(t, enginetest.BasicAuth(map[string]string{"keeper": g.secrets["DATALAYER_REGISTRIES"]}, only("keeper")))
 	base := bases.PushBase(t)
+	g.index = enginetest.StartIndex(t)
 	g.cli = g.newCLI(t)
-	proxy, proxied := startProxy(t, "tunnel", g.secrets["proxy password"])
+	proxy, proxied := startProxy(t, "tunnel", g.secrets["HTTPS_PROXY"])
 	g.proxied = proxied
 	bundle := "# " + g.secrets["CA bundle"] + "\n"
 	if g.CABundle != "" {
@@ -60,42 +65,48 @@ func newGuarded(t *testing.T) *guarded {
 		g.cli.env["DATALAYER_CA_BUNDLE"] = bundlePath
 	}
 	g.cli.env["HTTPS_PROXY"] = proxy
-	g.cli.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"username": "puller", "password": %q}}`, bases.Host, g.secrets["DATALAYER_REGISTRIES"])
-	g.cli.env["TF_VAR_password"] = g.secrets["password_wo"]
-	g.cli.env["TF_VAR_provider_password"] = g.secrets["provider registries"]
-	// An unknown hash more makes a lock that no build before had, so that the package index is asked through the proxy.
-	lock := strings.Replace(testdata(t, "six.lock"), "six==1.17.0", fmt.Sprintf("six==1.17.0 --hash=sha256:%064x", time.Now().UnixNano()), 1)
-	config := passwordVariable + fmt.Sprintf(`
-variable "provider_password" {
-  type      = string
-  ephemeral = true
-}
-
+	g.cli.env["HTTP_PROXY"] = (&url.URL{Scheme: "http", Host: "127.0.0.1:9", User: url.UserPassword("tunnel", g.secrets["HTTP_PROXY"])}).String()
+	g.cli.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"username": "keeper", "password": %q}}`, g.caches.Host, g.secrets["DATALAYER_REGISTRIES"])
+	for variable, name := range map[string]string{
+		"password": "registry.password_wo", "base_password": "base_registry.password_wo", "provider_password": "provider registries",
+		"index_password": "package_index.password_wo", "licence": "build_secrets_wo",
+	} {
+		g.cli.env["TF_VAR_"+variable] = g.secrets[name]
+		g.cli.write(variable+".tf", fmt.Sprintf("variable %q {\n  type      = string\n  ephemeral = true\n}\n", variable))
+	}
+	// A step that is careless too: it prints the secret as it is, encoded, and encoded with something before it.
+	prints := `env; cd /run/secrets && cat licence && base64 -w0 licence && printf 'k:%s' "$(cat licence)" | base64 -w0; echo`
+	g.cli.write("main.tf", fmt.Sprintf(`
 provider "datalayer" {
   registries = { %q = { username = "reader", password = var.provider_password } }
 }
 
 resource "datalayer_environment" "e" {
-  name       = "env-a"
-  base       = %q
-  repository = %q
-  registry   = { username = "writer", password_wo = var.password }
-  lock       = %q
+  name          = "env-a"
+  base          = %q
+  base_registry = { username = "puller", password_wo = var.base_password }
+  repository    = %q
+  registry      = { username = "writer", password_wo = var.password }
+  lock          = %q
+  package_index = { url = %q, ca_certificates = %q, username = %q, password_wo = var.index_password }
+  post_install  = [{ command = %q, network = true }]
+  cache         = { export = "%s/team/cache:main" }
 
-  attestations = { sbom = false, provenance = "max" }
+  build_secrets_wo = { licence = var.licence }
+
+  attestations = { sbom_generator = %q, provenance = "max" }
 
   lifecycle { create_before_destroy = true }
 }
-`, g.registry.Host, base, g.repository, lock)
-	g.cli.write("main.tf", config)
+`, g.registry.Host, base, g.repository, g.index.Lock, g.index.URL, g.index.CA.PEM, g.index.Username, prints, g.caches.Host, g.GeneratorReference))
 	return g
 }
 
 // unseen checks all places where a secret could have been kept.
 func (g *guarded) unseen(t *testing.T, run string, o outcome) {
 	t.Helper()
-	g.secrets.unsaid(t, run, o)
-	if files := g.secrets.nowhereIn(t, g.cli.dir); files == 0 {
+	unsaid(t, g.secrets, run, o)
+	if files := g.secrets.NowhereIn(t, g.cli.dir); files == 0 {
 		t.Error("no file is in the working directory")
 	}
 	g.cli.noFilesLeft()
@@ -109,7 +120,7 @@ func TestCLI_SecretsAreKeptNowhere(t *testing.T) {
 	g.unseen(t, "apply", c.expect(0, "apply", "plan"))
 	g.unseen(t, "show of the state", c.expect(0, "show", "-json"))
 	g.unseen(t, "plan afterwards", c.expect(0, "plan", "-detailed-exitcode", "-out=plan"))
-	for _, user := range []string{"writer", "reader", "puller"} {
+	for _, user := range []string{"writer", "reader", "puller", "keeper"} {
 		if !g.seen.has(user) {
 			t.Errorf("%s never logged in, so its password was not tried", user)
 		}
@@ -117,18 +128,18 @@ func TestCLI_SecretsAreKeptNowhere(t *testing.T) {
 	if g.proxied.Load() == 0 {
 		t.Error("the proxy was never used, so its password was not tried")
 	}
-	if files := g.secrets.nowhereIn(t, g.storage(t)); files < 5 {
-		t.Errorf("%d files are in the registry's storage, want a manifest, a config and layers", files)
-	}
+	g.lookedAt(t, "image", g.registry.Sweep(t, g.secrets), ocispec.MediaTypeImageIndex, ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageConfig,
+		ocispec.MediaTypeImageLayerGzip, inToto+spdx, inToto+provenance)
+	g.lookedAt(t, "build cache", g.caches.Sweep(t, g.secrets), ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageLayerGzip, "application/vnd.buildkit.cacheconfig.v0")
 
-	c.env["TF_VAR_password"] = g.secrets["wrong password_wo"]
+	c.env["TF_VAR_password"] = g.secrets["wrong registry.password_wo"]
 	before := c.only()
 	g.careless.Store(new(isUpload))
 	o := c.expect(1, "apply", "-auto-approve", "-replace="+address)
 	g.unseen(t, "apply with a wrong password", o)
 	o.says(t, g.registry.Host+" answered 401", "Push to the repository is not possible")
 
-	c.env["TF_VAR_password"] = g.secrets["password_wo"]
+	c.env["TF_VAR_password"] = g.secrets["registry.password_wo"]
 	g.careless.Store(nil)
 	g.holdsOnly(t, before)
 	g.unseen(t, "destroy", c.expect(0, "destroy", "-auto-approve"))
@@ -139,7 +150,7 @@ func TestCLI_SecretsAreKeptNowhere(t *testing.T) {
 
 // The push is BuildKit's, which repeats what the registry answers.
 func TestCLI_RefusedPushHidesTheLogin(t *testing.T) {
-	secret := canary("push")
+	secret := enginetest.Canary("push")
 	tests := map[string]func(s *stack, c *cli) (provider, arguments string){
 		"password_wo": func(_ *stack, c *cli) (string, string) {
 			c.env["TF_VAR_password"] = secret
@@ -173,78 +184,29 @@ func TestCLI_RefusedPushHidesTheLogin(t *testing.T) {
 			c.write("main.tf", provider+passwordVariable+s.config(arguments))
 			o := c.expect(1, "apply", "-auto-approve")
 			o.says(t, "Image was built but not pushed", s.registry.Host)
-			canaries{name: secret}.unsaid(t, "apply", o)
+			unsaid(t, enginetest.Canaries{name: secret}, "apply", o)
 		})
 	}
 }
 
-// storage is the directory of the stack's registry, found by the one repository in it.
-func (g *guarded) storage(t *testing.T) string {
+const inToto = "application/vnd.in-toto+json "
+
+// lookedAt checks that a search saw each kind of content.
+func (g *guarded) lookedAt(t *testing.T, what string, kinds map[string]int, want ...string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(t.TempDir()), "*", "registry", "docker", "registry", "v2", "repositories", "team", "env"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("storage of the registry: %v, %v", found, err)
-	}
-	return filepath.Dir(filepath.Dir(filepath.Dir(found[0])))
-}
-
-// careless refuses the requests that fit by repeating the login, as some services do.
-type careless struct {
-	atomic.Pointer[func(*http.Request) bool]
-}
-
-func (c *careless) middleware(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fits := c.Load()
-		user, password, login := r.BasicAuth()
-		if fits == nil || !(*fits)(r) || !login {
-			next.ServeHTTP(w, r)
-			return
+	for _, kind := range want {
+		if kinds[kind] == 0 {
+			t.Errorf("no %q of the %s was searched: %v", kind, what, kinds)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = fmt.Fprintf(w, `{"errors": [{"code": "UNAUTHORIZED", "message": "%s cannot log in with %s: %s"}]}`, user, password, r.Header.Get("Authorization"))
-	})
+	}
 }
 
-// seenUsers are the users that logged in.
-type seenUsers struct{ users sync.Map }
-
-func (s *seenUsers) add(user string)      { s.users.Store(user, true) }
-func (s *seenUsers) has(user string) bool { _, ok := s.users.Load(user); return ok }
-
-// startProxy starts a proxy that tunnels for those who know the password, and counts the tunnels.
-func startProxy(t *testing.T, user, password string) (address string, tunnels *atomic.Int64) {
+// unsaid checks all that a run wrote.
+func unsaid(t *testing.T, secrets enginetest.Canaries, run string, o outcome) {
 	t.Helper()
-	tunnels = new(atomic.Int64)
-	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Header.Get("Proxy-Authorization") != want {
-			w.Header().Set("Proxy-Authenticate", "Basic")
-			w.WriteHeader(http.StatusProxyAuthRequired)
-			return
+	for where, text := range map[string]string{"stdout": o.stdout, "stderr": o.stderr, "trace log": o.log} {
+		for _, name := range secrets.Found([]byte(text)) {
+			t.Errorf("%s is in the %s of %s", name, where, run)
 		}
-		upstream, err := new(net.Dialer).DialContext(r.Context(), "tcp", r.Host)
-		if err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		defer func() { _ = upstream.Close() }()
-		tunnels.Add(1)
-		w.WriteHeader(http.StatusOK)
-		client, buffered, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			return
-		}
-		defer func() { _ = client.Close() }()
-		go func() { _, _ = io.Copy(upstream, buffered) }()
-		_, _ = io.Copy(client, upstream)
-	}))
-	t.Cleanup(server.Close)
-	parsed, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
 	}
-	parsed.User = url.UserPassword(user, password)
-	return parsed.String(), tunnels
 }

@@ -32,7 +32,7 @@ func attestationsAttribute() schema.Attribute {
 			"sbom": schema.BoolAttribute{Optional: true, Computed: true, MarkdownDescription: "Attach an SBOM (SPDX) for each platform. Default: `true`."},
 			"sbom_generator": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{pinnedReference()},
 				MarkdownDescription: "The image that BuildKit runs to make the SBOM, pinned by digest; the daemon pulls it with the login for its host. Default: `" + buildkit.DefaultSBOMGenerator + "`, resolved to a digest when an image is created and kept. One that cannot be had is an error, never an image without an SBOM."},
-			"provenance": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{textRule("Invalid provenance", "^("+provenanceMax+"|"+provenanceMin+"|"+provenanceNone+")$", `"max", "min" or "none"`)},
+			"provenance": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{textRule("Invalid provenance", `"max", "min" or "none"`, oneOf(provenanceMax, provenanceMin, provenanceNone))},
 				MarkdownDescription: "Attach SLSA provenance: `max` (default) with the whole build definition, `min` with the materials alone, `none`. The build definition holds what `post_install`, `files` and `lock` say; it holds no secret and no login."},
 		}}
 }
@@ -74,7 +74,7 @@ func plannedAttestations(configured types.Object, prior types.Object) types.Obje
 }
 
 // attestations are what a request asks BuildKit for.
-func (m environmentModel) attestations(diagnostics *diag.Diagnostics) buildkit.Attestations {
+func (m builtImage) attestations(diagnostics *diag.Diagnostics) buildkit.Attestations {
 	wanted := buildkit.Attestations{SBOM: member[types.Bool](m.Attestations, "sbom").ValueBool(), Provenance: member[types.String](m.Attestations, "provenance").ValueString()}
 	if wanted.Provenance == provenanceNone {
 		wanted.Provenance = ""

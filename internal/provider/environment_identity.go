@@ -13,17 +13,15 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-var _ resource.ResourceWithIdentity = &environmentResource{}
-
-// IdentitySchema is what tells one environment from all others, for as long as it exists.
-func (r *environmentResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+// IdentitySchema is what tells one image from all others, for as long as it exists.
+func (r *imageResource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
 		"repository": identityschema.StringAttribute{RequiredForImport: true, Description: "The repository that holds the image, with its registry host."},
 		"digest":     identityschema.StringAttribute{RequiredForImport: true, Description: "The digest of the image or index: sha256:…."},
 	}}
 }
 
-type environmentIdentity struct {
+type imageIdentity struct {
 	Repository types.String `tfsdk:"repository"`
 	Digest     types.String `tfsdk:"digest"`
 }
@@ -34,7 +32,7 @@ func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, repository,
 	if parsed, err := reference.ParseRepository(repository.ValueString()); err == nil {
 		repository = types.StringValue(parsed.String())
 	}
-	return identity.Set(ctx, environmentIdentity{repository, digest})
+	return identity.Set(ctx, imageIdentity{repository, digest})
 }
 
 // importReference reads what to import: the id, which is the reference that the resource prints, or the identity.
@@ -42,7 +40,7 @@ func importReference(ctx context.Context, req resource.ImportStateRequest, diagn
 	if req.ID != "" {
 		return reference.ParsePinned(strings.TrimSpace(req.ID))
 	}
-	var identity environmentIdentity
+	var identity imageIdentity
 	if diagnostics.Append(req.Identity.Get(ctx, &identity)...); diagnostics.HasError() {
 		return reference.Reference{}, nil
 	}

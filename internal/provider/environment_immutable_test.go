@@ -17,6 +17,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
 // immutable answers as a registry whose tags cannot be overwritten, even with the same digest. before comes first at the
@@ -24,25 +26,12 @@ import (
 func immutable(prefix string, before func(w http.ResponseWriter, r *http.Request, next http.Handler) (answered bool)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		var seen atomic.Bool
+		next = enginetest.ImmutableTags(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/manifests/v") {
+			first := r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/"+prefix) && seen.CompareAndSwap(false, true)
+			if !first || !before(w, r, next) {
 				next.ServeHTTP(w, r)
-				return
 			}
-			if strings.Contains(r.URL.Path, "/manifests/"+prefix) && seen.CompareAndSwap(false, true) && before(w, r, next) {
-				return
-			}
-			found := httptest.NewRecorder()
-			look := r.Clone(r.Context())
-			look.Method, look.Body, look.ContentLength = http.MethodHead, http.NoBody, 0
-			look.Header = http.Header{"Accept": r.Header["Content-Type"]}
-			if next.ServeHTTP(found, look); found.Code != http.StatusOK {
-				next.ServeHTTP(w, r)
-				return
-			}
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, ociError("TAG_INVALID", "the tag is immutable"))
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // withoutLogin explains a refusal where the resource's own login, being write-only, cannot be used.
-func (m environmentModel) withoutLogin(err error) error {
+func (m builtImage) withoutLogin(err error) error {
 	var one *problem.Problem
 	if m.Registry.IsNull() || !image.Denied(err) || !errors.As(err, &one) {
 		return err
@@ -24,7 +24,7 @@ func (m environmentModel) withoutLogin(err error) error {
 }
 
 // imageGone explains a 404 of the image that state names.
-func imageGone(err error, state environmentModel) error {
+func imageGone(err error, state builtImage) error {
 	if !image.NotFound(err) {
 		return err
 	}
@@ -53,22 +53,22 @@ func advised(err error, sentence string) error {
 }
 
 // warnOfTag says that the tag is not where Create put it.
-func warnOfTag(state environmentModel, presence image.Presence, diagnostics *diag.Diagnostics) {
+func (k imageKind) warnOfTag(state builtImage, presence image.Presence, diagnostics *diag.Diagnostics) {
 	tag, ref := state.Tag.ValueString(), state.Reference.ValueString()
 	if presence.TagDigest != "" {
-		diagnostics.AddWarning("Tag of the environment moved", fmt.Sprintf("The tag %s now points to %s, not to %s. The image is there under its digest, so what launches it is unchanged; destroy leaves the tag alone. A new version puts a tag of its own.", tag, presence.TagDigest, ref))
+		diagnostics.AddWarning("Tag of the "+k.what()+" moved", fmt.Sprintf("The tag %s now points to %s, not to %s. The image is there under its digest, so what %s it is unchanged; destroy leaves the tag alone. A new version puts a tag of its own.", tag, presence.TagDigest, ref, k.uses))
 		return
 	}
-	diagnostics.AddWarning("Tag of the environment is gone", fmt.Sprintf("%s is there, but its tag %s is not. What launches it is unchanged; a registry that removes what has no tag may remove it, though. A new version puts a tag again.", ref, tag))
+	diagnostics.AddWarning("Tag of the "+k.what()+" is gone", fmt.Sprintf("%s is there, but its tag %s is not. What %s it is unchanged; a registry that removes what has no tag may remove it, though. A new version puts a tag again.", ref, tag, k.uses))
 }
 
 // warnOfRemains says what a destroy left, and why.
-func warnOfRemains(state environmentModel, removed image.Removed, diagnostics *diag.Diagnostics) {
+func (k imageKind) warnOfRemains(state builtImage, removed image.Removed, diagnostics *diag.Diagnostics) {
 	ref := state.Reference.ValueString()
 	if removed.Forgotten != "" {
-		diagnostics.AddWarning("Environment was forgotten, not deleted", fmt.Sprintf("%s is out of state and still in the registry: %s.", ref, removed.Forgotten))
+		diagnostics.AddWarning(k.noun+" was forgotten, not deleted", fmt.Sprintf("%s is out of state and still in the registry: %s.", ref, removed.Forgotten))
 	}
-	// A tag of our own form is another environment's, which looks after itself: replacing by equal content leaves one.
+	// A tag of our own form is another image's, which looks after itself: replacing by equal content leaves one.
 	foreign := slices.DeleteFunc(slices.Clone(removed.Others), func(tag string) bool {
 		_, _, ours := splitTag(tag)
 		return ours && !state.Tag.IsNull()
@@ -77,6 +77,6 @@ func warnOfRemains(state environmentModel, removed image.Removed, diagnostics *d
 		diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("%s is out of state and still there, because other tags point to it: %s.", ref, strings.Join(foreign, ", ")))
 	}
 	for _, kept := range removed.Kept {
-		diagnostics.AddWarning("Environment was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s.", kept.What, kept.ID, kept.Why))
+		diagnostics.AddWarning(k.noun+" was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s.", kept.What, kept.ID, kept.Why))
 	}
 }

@@ -2,33 +2,24 @@ package provider
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
-	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
-	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // request turns a plan, in which all arguments are known by now, into what the builder takes.
 func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Request {
-	request := buildkit.Request{Platforms: texts(m.Platforms)}
+	request := m.builtImage.request(environment.LabelCacheKey, diagnostics)
 	fail := func(err error) { appendProblems(diagnostics, err, "Environment cannot be built as planned") }
 	var err error
 	if request.Base, err = reference.ParsePinned(m.Base.ValueString()); err != nil {
-		fail(err)
-	}
-	if request.Repository, err = reference.ParseRepository(m.Repository.ValueString()); err != nil {
 		fail(err)
 	}
 	if !m.Lock.IsNull() {
@@ -44,64 +35,23 @@ func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Reques
 		fail(faults)
 	}
 	request.Spec = spec
-	request.Attestations, request.Cache = m.attestations(diagnostics), m.buildCache(diagnostics)
-	request.Labels = stringMap(m.Labels)
-	request.Labels[environment.LabelContract] = environment.Contract
-	request.Labels[environment.LabelCacheKey] = m.CacheKey.ValueString()
 	return request
 }
 
-// resourceLogins are the credentials that the configuration brings for the hosts of base and repository. They are read
-// from the configuration alone: write-only values are in no plan, and must get into no model.
-func resourceLogins(ctx context.Context, config tfsdk.Config, m environmentModel, diagnostics *diag.Diagnostics) []login {
-	var logins []login
-	for _, source := range []struct{ attribute, address string }{{"base_registry", m.Base.ValueString()}, {"registry", m.Repository.ValueString()}} {
-		var block types.Object
-		if diagnostics.Append(config.GetAttribute(ctx, path.Root(source.attribute), &block)...); block.IsNull() || block.IsUnknown() {
-			continue
-		}
-		username, _ := block.Attributes()["username"].(types.String)
-		password, _ := block.Attributes()["password_wo"].(types.String)
-		parsed, err := reference.Parse(source.address)
-		if err != nil {
-			appendProblems(diagnostics, err, "Registry host cannot be read")
-			continue
-		}
-		if password.ValueString() == "" {
-			diagnostics.AddAttributeError(path.Root(source.attribute).AtName("password_wo"), "Empty registry password", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration for %s.", source.attribute, source.attribute, parsed.Host))
-			continue
-		}
-		logins = append(logins, login{parsed.Host, image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the resource's " + source.attribute}})
-	}
-	return logins
+// logins are what the configuration brings for the hosts of base and repository.
+func (m environmentModel) logins(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagnostics) []login {
+	return resourceLogins(ctx, config, diagnostics, loginFor{"base_registry", m.Base.ValueString()}, loginFor{"registry", m.Repository.ValueString()})
 }
 
 // pushed is the state from the moment that the registry holds the digest: enough to delete it, the rest null.
 func (m environmentModel) pushed(repository reference.Repository, p buildkit.Published, tag string) environmentModel {
-	m.Digest = types.StringValue(p.Digest)
-	m.Reference = types.StringValue(p.Reference(repository).String())
-	m.Tag = types.StringValue(tag)
+	m.builtImage = m.builtImage.pushed(repository, p, tag)
 	m.Packages = stringMapValue(p.Packages)
 	if m.PythonVersion.IsUnknown() {
 		m.PythonVersion = types.StringValue(p.Python)
 	}
-	m.BuiltAt = types.StringValue(p.BuiltAt.Format(time.RFC3339))
-	m.BuildDurationSeconds = types.Float64Value(math.Round(p.BuildDuration.Seconds()*10) / 10)
-	m.Attestations = withGenerator(m.Attestations, p.SBOMGenerator)
 	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m.settled()
-}
-
-// described adds what the registry says of the image; nil adds nothing.
-func (m environmentModel) described(found *image.Image, statements []image.Attestation) environmentModel {
-	if found == nil {
-		return m
-	}
-	m.Manifests = stringMapValue(found.Manifests)
-	m.SizeBytes = types.Int64Value(found.SizeBytes)
-	m.MediaType = types.StringValue(found.MediaType)
-	m.Attested = attestedValue(statements)
-	return m
 }
 
 // artifact is the object that launchers take. contract is that of the release which built the image.
@@ -114,30 +64,11 @@ func (m environmentModel) artifact(contract types.String) types.Object {
 
 // settled makes null what is still unknown: a state with unknowns in it is refused as a whole.
 func (m environmentModel) settled() environmentModel {
-	for _, text := range []*types.String{&m.PythonVersion, &m.Reference, &m.CacheKey, &m.SpecDigest, &m.LockDigest, &m.CredentialExpiresAt, &m.Digest, &m.Tag, &m.MediaType, &m.BuiltAt} {
-		if text.IsUnknown() {
-			*text = types.StringNull()
-		}
-	}
-	for _, m := range []*types.Map{&m.Packages, &m.Manifests} {
-		if m.IsUnknown() {
-			*m = types.MapNull(types.StringType)
-		}
-	}
-	if m.SizeBytes.IsUnknown() {
-		m.SizeBytes = types.Int64Null()
-	}
-	if m.BuildDurationSeconds.IsUnknown() {
-		m.BuildDurationSeconds = types.Float64Null()
-	}
+	m.builtImage = m.builtImage.settled()
+	settleTexts(&m.PythonVersion, &m.SpecDigest, &m.LockDigest)
+	settleMaps(&m.Packages)
 	if m.Artifact.IsUnknown() {
 		m.Artifact = types.ObjectNull(artifactType)
-	}
-	if m.Retained.IsUnknown() {
-		m.Retained = noneRetained()
-	}
-	if m.Attested.IsUnknown() {
-		m.Attested = types.ListNull(attestedType)
 	}
 	return m
 }

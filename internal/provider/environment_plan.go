@@ -3,9 +3,8 @@ package provider
 import (
 	"context"
 	"fmt"
-	"slices"
+	"reflect"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -37,16 +36,20 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
 		return
 	}
-	var state environmentModel
-	if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
-		return
+	// To read and write a model costs more than all else in here: a plan that starts as the prior state is read once, and
+	// written only where it ends as something else.
+	unchanged := req.Plan.Raw.Equal(req.State.Raw)
+	state := plan
+	if !unchanged {
+		state = environmentModel{}
+		if resp.Diagnostics.Append(req.State.Get(ctx, &state)...); resp.Diagnostics.HasError() {
+			return
+		}
 	}
 	origin := readOrigin(ctx, req.Private, &resp.Diagnostics)
 	if reasons := plan.replacedBy(state, content, given, origin.imported); len(reasons) > 0 {
 		resp.RequiresReplace = append(resp.RequiresReplace, reasons...)
-		if origin.imported && !content.key.IsUnknown() && !content.key.Equal(state.CacheKey) {
-			resp.Diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), content.key.ValueString()))
-		}
+		origin.warnOfOther(state.builtImage, content.key, &resp.Diagnostics)
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.asNew(content, given, &resp.Diagnostics))...)
 		return
 	}
@@ -54,10 +57,10 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		resp.Diagnostics.AddAttributeError(path.Root("python_version"), "Environment has another Python", fmt.Sprintf("python_version is %s, and the image that was built from this base has %s. Change base, or correct python_version.", given.python.ValueString(), state.PythonVersion.ValueString()))
 		return
 	}
-	if origin.imported && origin.foreign {
-		resp.Diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
+	origin.warnOfForeign(state.builtImage, &resp.Diagnostics)
+	if planned := plan.inPlace(state, content, given, origin, &resp.Diagnostics); !unchanged || !reflect.DeepEqual(planned, state) {
+		resp.Diagnostics.Append(resp.Plan.Set(ctx, planned)...)
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.inPlace(state, content, given, origin, &resp.Diagnostics))...)
 }
 
 // configured are the Optional and Computed arguments as the configuration has them: in a plan they are unknown where it
@@ -65,25 +68,6 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 type configured struct {
 	python       types.String
 	attestations types.Object
-}
-
-// origin is what private state remembers of where the image came from.
-type origin struct {
-	// imported: this is the first plan after an import. foreign: the image was not made by this provider.
-	imported, foreign bool
-}
-
-type privateState interface {
-	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
-}
-
-func readOrigin(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) origin {
-	marked := func(key string) bool {
-		mark, found := private.GetKey(ctx, key)
-		diagnostics.Append(found...)
-		return string(mark) == "true"
-	}
-	return origin{imported: marked(importedMark), foreign: marked(foreignMark)}
 }
 
 // content is what a plan says about content: digests and key, each unknown while an argument of it is.
@@ -161,30 +145,11 @@ func (c content) packages(python types.String, diagnostics *diag.Diagnostics) ty
 // replacedBy gives the attributes whose change makes another artifact. After an import, rebuild_trigger is null in
 // state because the registry does not hold it, and a missing cache key means that content cannot be compared.
 func (m environmentModel) replacedBy(state environmentModel, c content, given configured, imported bool) []path.Path {
-	var reasons []path.Path
-	if c.key.IsUnknown() || state.CacheKey.ValueString() != "" && !c.key.Equal(state.CacheKey) {
-		reasons = append(reasons, path.Root("cache_key"))
-	}
-	if !sameRepository(m.Repository, state.Repository) {
-		reasons = append(reasons, path.Root("repository"))
-	}
+	reasons := m.builtImage.replacedBy(state.builtImage, c.key, given.attestations)
 	if !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger) {
 		reasons = append(reasons, path.Root("rebuild_trigger"))
 	}
-	if !state.Attestations.IsNull() && !plannedAttestations(given.attestations, state.Attestations).Equal(state.Attestations) {
-		reasons = append(reasons, path.Root("attestations"))
-	}
 	return reasons
-}
-
-// sameRepository compares what two spellings name: Docker Hub's repositories have several.
-func sameRepository(planned, prior types.String) bool {
-	one, err := reference.ParseRepository(planned.ValueString())
-	if planned.IsUnknown() || err != nil {
-		return planned.Equal(prior)
-	}
-	other, err := reference.ParseRepository(prior.ValueString())
-	return err == nil && one == other
 }
 
 // asNew is the plan of an artifact that is to be built.
@@ -193,12 +158,9 @@ func (m environmentModel) asNew(c content, given configured, diagnostics *diag.D
 	if given.python.IsNull() {
 		m.PythonVersion = types.StringUnknown()
 	}
-	m.Attestations, m.Attested = plannedAttestations(given.attestations, types.ObjectNull(attestationsType)), types.ListUnknown(attestedType)
-	m.SpecDigest, m.LockDigest, m.CacheKey, m.Packages = c.spec, c.lock, c.key, c.packages(given.python, diagnostics)
-	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
-	m.Manifests, m.Artifact = types.MapUnknown(types.StringType), m.artifact(types.StringValue(environment.Contract))
-	m.SizeBytes, m.BuildDurationSeconds = types.Int64Unknown(), types.Float64Unknown()
-	m.CredentialExpiresAt, m.Retained = types.StringNull(), noneRetained()
+	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, c.packages(given.python, diagnostics)
+	m.builtImage = m.builtImage.asNew(c.key, given.attestations)
+	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m
 }
 
@@ -212,19 +174,12 @@ func (m environmentModel) inPlace(state environmentModel, c content, given confi
 	if c.lock.Equal(state.LockDigest) {
 		m.Lock = spelling(m.Lock, state.Lock)
 	}
-	if slices.Equal(slices.Sorted(slices.Values(texts(m.Platforms))), slices.Sorted(slices.Values(texts(state.Platforms)))) {
-		m.Platforms = state.Platforms
-	}
+	m.builtImage = m.builtImage.inPlace(state.builtImage, c.key, given.attestations)
 	m.PythonVersion = given.python
 	if given.python.IsNull() || given.python.IsUnknown() {
 		m.PythonVersion = state.PythonVersion
 	}
-	m.Attested = state.Attested
-	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !given.attestations.IsNull() {
-		// Built or imported without: what is configured holds for the next build.
-		m.Attestations = withGenerator(plannedAttestations(given.attestations, types.ObjectNull(attestationsType)), reference.Reference{})
-	}
-	m.SpecDigest, m.LockDigest, m.CacheKey = c.spec, c.lock, c.key
+	m.SpecDigest, m.LockDigest = c.spec, c.lock
 	m.Packages = state.Packages
 	if m.Packages.IsNull() && !from.foreign {
 		m.Packages = c.packages(m.PythonVersion, diagnostics)
@@ -233,29 +188,6 @@ func (m environmentModel) inPlace(state environmentModel, c content, given confi
 		// Nothing is built, so nothing more can be learned: an image that does not tell its Python stays silent.
 		m.Packages = types.MapNull(types.StringType)
 	}
-	m.Reference, m.Digest, m.MediaType, m.BuiltAt = state.Reference, state.Digest, state.MediaType, state.BuiltAt
-	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = state.Manifests, state.SizeBytes, state.BuildDurationSeconds
-	m.CredentialExpiresAt, m.Tag, m.Retained = state.CredentialExpiresAt, state.Tag, state.Retained
-	if !state.Version.IsNull() && !m.Version.Equal(state.Version) {
-		m.Tag, m.Retained = m.nextTag(state), types.ListUnknown(retainedType)
-	}
 	m.Artifact = m.artifact(member[types.String](state.Artifact, "contract"))
 	return m
-}
-
-// spelling keeps the prior of two values that mean the same. Terraform takes that only where neither is null.
-func spelling[V attr.Value](planned, prior V) V {
-	if planned.IsNull() || prior.IsNull() {
-		return planned
-	}
-	return prior
-}
-
-// nextTag keeps the nonce under the new version; it is unknown while the version is, or where no tag was adopted.
-func (m environmentModel) nextTag(state environmentModel) types.String {
-	_, nonce, ours := splitTag(state.Tag.ValueString())
-	if m.Version.IsUnknown() || !ours {
-		return types.StringUnknown()
-	}
-	return types.StringValue(imageTag(m.Version.ValueString(), nonce))
 }

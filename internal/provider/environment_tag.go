@@ -3,17 +3,16 @@ package provider
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
-// versionRule is what version may be, and so what stands between "v" and the nonce in a tag.
-const versionRule = `^[A-Za-z0-9._-]{1,64}$`
-
-var versionPattern = regexp.MustCompile(versionRule)
+// versionPattern is what version may be, and so what stands between "v" and the nonce in a tag.
+var versionPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
-func (m environmentModel) tags() []string {
+func (m builtImage) tags() []string {
 	if m.Tag.IsNull() {
 		return retainedTags(m.Retained)
 	}
@@ -21,7 +20,7 @@ func (m environmentModel) tags() []string {
 }
 
 // ownsTag recognises every tag that this resource ever put: the nonce stays when the version changes.
-func (m environmentModel) ownsTag(tag string) bool {
+func (m builtImage) ownsTag(tag string) bool {
 	_, nonce, ours := splitTag(m.Tag.ValueString())
 	_, other, alike := splitTag(tag)
 	return ours && alike && nonce == other

@@ -2,21 +2,12 @@ package provider
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
-	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
-	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
@@ -26,76 +17,32 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 		return
 	}
 	validateArtifact(config.artifactArguments, &resp.Diagnostics)
-	labels := stringMap(config.Labels)
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		appendProblems(&resp.Diagnostics, environment.ValidateLabel(name, labels[name]).Err(), "Invalid label")
-	}
-	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) {
-		appendProblems(&resp.Diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
-	}
-	validateSBOM(config.Attestations, &resp.Diagnostics)
-	validateBuildInputs(config, &resp.Diagnostics)
-	validateLogins(config, &resp.Diagnostics)
+	validateStaleness(ctx, config, &resp.Diagnostics)
+	validateImage(ctx, config.builtImage, &resp.Diagnostics)
+	validateBuildSecrets(config.BuildSecrets, &resp.Diagnostics)
+	validateLogins(config.Base, config.Repository, loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"repository", "registry", config.Registry}, &resp.Diagnostics)
 }
 
 // validateArtifact checks the arguments that all artifacts share.
 func validateArtifact(arguments artifactArguments, diagnostics *diag.Diagnostics) {
 	spec, _, faults := arguments.spec()
 	appendProblems(diagnostics, append(faults, spec.Validate()...).Err(), "Invalid environment")
-	validateTimeouts(arguments.Timeouts.Attributes(), diagnostics)
-	if arguments.Lock.IsNull() || arguments.Lock.IsUnknown() || arguments.BasePackages.IsUnknown() {
+}
+
+// validateStaleness refuses a lock that was made for another base, as far as both are known.
+func validateStaleness(ctx context.Context, config environmentModel, diagnostics *diag.Diagnostics) {
+	if config.Lock.IsNull() || config.Lock.IsUnknown() {
 		return
 	}
-	locked, err := lock.Parse(arguments.Lock.ValueString())
+	locked, err := lock.Parse(config.Lock.ValueString())
 	if err != nil {
 		return // The attribute's own validator has said so.
 	}
-	base := map[string]string{}
-	for name, version := range stringMap(arguments.BasePackages) {
-		base[lock.NormalName(name)] = version
+	base := environment.Known{Python: config.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Packages: stringMap(config.BasePackages)}
+	if !whollyKnown(ctx, config.Platforms) {
+		base.Platforms = nil
+	} else if !config.Platforms.IsNull() {
+		base.Platforms = texts(config.Platforms)
 	}
-	for _, requirement := range locked.Requirements() {
-		has, ok := base[requirement.Name]
-		if !ok || !slices.Contains(environment.KernelPackages, requirement.Name) || lock.SameVersion(has, requirement.InstalledVersion()) {
-			continue
-		}
-		appendProblems(diagnostics, &problem.Problem{Title: "Lock would replace the kernel stack", Path: []any{"lock"},
-			Object: fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), Cause: fmt.Errorf("the lock has %s, and the base has %s", requirement.InstalledVersion(), has),
-			Advice: "Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version."}, "")
-	}
-}
-
-// validateTimeouts refuses a time that is over before it begins.
-func validateTimeouts(limits map[string]attr.Value, diagnostics *diag.Diagnostics) {
-	for name, value := range limits {
-		text, _ := value.(types.String)
-		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
-			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
-		}
-	}
-}
-
-// validateLogins refuses two logins for one host: BuildKit takes one credential for a host in a whole build.
-func validateLogins(config environmentModel, diagnostics *diag.Diagnostics) {
-	for name, block := range map[string]types.Object{"base_registry": config.BaseRegistry, "registry": config.Registry} {
-		if password := member[types.String](block, "password_wo"); !block.IsNull() && !block.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
-			diagnostics.AddAttributeError(path.Root(name).AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", name, name))
-		}
-	}
-	base, err := reference.Parse(config.Base.ValueString())
-	if err != nil || config.BaseRegistry.IsNull() || config.Registry.IsNull() || config.BaseRegistry.IsUnknown() || config.Registry.IsUnknown() {
-		return
-	}
-	repository, err := reference.ParseRepository(config.Repository.ValueString())
-	if err != nil || repository.Host != base.Host {
-		return
-	}
-	for _, attribute := range []string{"username", "password_wo"} {
-		one, other := member[types.String](config.BaseRegistry, attribute), member[types.String](config.Registry, attribute)
-		if one.IsUnknown() || other.IsUnknown() || one.Equal(other) {
-			continue
-		}
-		diagnostics.AddAttributeError(path.Root("base_registry").AtName(attribute), "Two logins for one registry host", fmt.Sprintf("base and repository are both on %s, and base_registry.%s is not registry.%s. A build takes one login for a host: set registry alone, with a login that may read the base too.", base.Host, attribute, attribute))
-		return
-	}
+	appendProblems(diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the base")
 }

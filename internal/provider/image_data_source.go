@@ -119,7 +119,7 @@ func (d *imageDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &model)...); resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, running := begin(ctx, "read", types.StringNull(), model.Timeouts.Read, readTimeout, &resp.Diagnostics)
+	ctx, running := begin(ctx, "image", "read", types.StringNull(), model.Timeouts.Read, readTimeout, &resp.Diagnostics)
 	defer running.end()
 	ref, err := reference.ParseNamed(model.Image.ValueString())
 	if err != nil {

@@ -13,11 +13,15 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
-// operation is one run of Create, Read, Update or Delete on one artifact, bounded by its timeout.
+// operation is one run of Create, Read, Update or Delete on one object, bounded by its timeout.
 type operation struct {
+	// what is the kind of object, for messages: "environment".
+	what string
+	// engineTells: what ran out of time is told by the engine, with the phase.
+	engineTells bool
 	// kind is the argument of timeouts that bounds it: "create", "read", "update" or "delete".
 	kind string
-	// name is the artifact's name, for messages; an imported one has none yet.
+	// name is the object's name, for messages; an imported one has none yet.
 	name        string
 	began       time.Time
 	ctx         context.Context
@@ -26,11 +30,11 @@ type operation struct {
 }
 
 // begin starts an operation; its context ends with the configured timeout, or the one given for where none is.
-func begin(ctx context.Context, kind string, name types.String, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diagnostics *diag.Diagnostics) (context.Context, operation) {
+func begin(ctx context.Context, what, kind string, name types.String, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diagnostics *diag.Diagnostics) (context.Context, operation) {
 	limit, found := configured(ctx, otherwise)
 	diagnostics.Append(found...)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	return ctx, operation{kind: kind, name: name.ValueString(), began: time.Now(), ctx: ctx, end: cancel, diagnostics: diagnostics}
+	return ctx, operation{what: what, engineTells: kind == "create", kind: kind, name: name.ValueString(), began: time.Now(), ctx: ctx, end: cancel, diagnostics: diagnostics}
 }
 
 // failed reports an error: with the artifact's name, and where time ran out with what it was doing and for how long.
@@ -38,9 +42,9 @@ func (o operation) failed(err error, title string) {
 	for _, p := range problem.From(err, title) {
 		said := *p
 		if o.name != "" {
-			said.Object = strings.TrimSuffix(fmt.Sprintf("environment %q: %s", o.name, p.Object), ": ")
+			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, p.Object), ": ")
 		}
-		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && o.kind != "create" {
+		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !o.engineTells {
 			said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
 			said.Advice = fmt.Sprintf("The time of timeouts.%s ran out. Raise it if the service is slow. %s", o.kind, p.Advice)
 		}

@@ -2,10 +2,10 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -16,12 +16,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // secretName is what names a file under /run/secrets; those that start with datalayer- are the builder's own.
-var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+var secretName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
 func packageIndexAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true,
@@ -44,7 +45,7 @@ func indexURL() validator.String {
 	return stringRule{"an https:// or http:// URL without a login", func(value string) error {
 		parsed, err := url.Parse(value)
 		if err != nil || parsed.Host == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
-			return &problem.Problem{Title: "Invalid package index", Object: "package_index.url", Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}
+			return &problem.Problem{Title: "Invalid package index", Cause: errors.New("the address is no https:// or http:// URL"), Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}
 		}
 		if parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
 			return &problem.Problem{Title: "Login in the address of the package index", Object: parsed.Scheme + "://" + parsed.Host + parsed.Path, Advice: "Give it in username and password_wo, which reach no state and no log."}
@@ -53,37 +54,45 @@ func indexURL() validator.String {
 	}}
 }
 
-// buildInputs reads what reaches a build through secret mounts alone, from the configuration: write-only values are in no plan.
-func buildInputs(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagnostics) (*buildkit.PackageIndex, map[string]secret.Value) {
+// packageIndex reads the index from the configuration: write-only values are in no plan.
+func packageIndex(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagnostics) *buildkit.PackageIndex {
 	var block types.Object
+	if diagnostics.Append(config.GetAttribute(ctx, path.Root("package_index"), &block)...); block.IsNull() {
+		return nil
+	}
+	address, err := url.Parse(member[types.String](block, "url").ValueString())
+	if err != nil {
+		appendProblems(diagnostics, err, "Package index cannot be read")
+		return nil
+	}
+	return &buildkit.PackageIndex{
+		URL: address, CACertificates: []byte(member[types.String](block, "ca_certificates").ValueString()),
+		Username: member[types.String](block, "username").ValueString(), Password: secret.New(member[types.String](block, "password_wo").ValueString()),
+	}
+}
+
+// buildSecrets reads the secrets of steps from the configuration: write-only values are in no plan.
+func buildSecrets(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagnostics) map[string]secret.Value {
 	var values types.Map
-	diagnostics.Append(config.GetAttribute(ctx, path.Root("package_index"), &block)...)
 	diagnostics.Append(config.GetAttribute(ctx, path.Root("build_secrets_wo"), &values)...)
 	secrets := map[string]secret.Value{}
 	for name, text := range stringMap(values) {
 		secrets[name] = secret.New(text)
 	}
-	if block.IsNull() {
-		return nil, secrets
-	}
-	address, err := url.Parse(member[types.String](block, "url").ValueString())
-	if err != nil {
-		appendProblems(diagnostics, err, "Package index cannot be read")
-		return nil, secrets
-	}
-	return &buildkit.PackageIndex{
-		URL: address, CACertificates: []byte(member[types.String](block, "ca_certificates").ValueString()),
-		Username: member[types.String](block, "username").ValueString(), Password: secret.New(member[types.String](block, "password_wo").ValueString()),
-	}, secrets
+	return secrets
 }
 
-// validateBuildInputs checks what spans the members, and the names of secrets.
-func validateBuildInputs(config environmentModel, diagnostics *diag.Diagnostics) {
-	username, password := member[types.String](config.PackageIndex, "username"), member[types.String](config.PackageIndex, "password_wo")
+// validatePackageIndex checks what spans its members.
+func validatePackageIndex(index types.Object, diagnostics *diag.Diagnostics) {
+	username, password := member[types.String](index, "username"), member[types.String](index, "password_wo")
 	if username.IsNull() != password.IsNull() {
 		diagnostics.AddAttributeError(path.Root("package_index"), "Half a login for the package index", "package_index.username and package_index.password_wo go together: set both or neither.")
 	}
-	for _, name := range slices.Sorted(maps.Keys(config.BuildSecrets.Elements())) {
+}
+
+// validateBuildSecrets checks the names of secrets.
+func validateBuildSecrets(secrets types.Map, diagnostics *diag.Diagnostics) {
+	for _, name := range slices.Sorted(maps.Keys(secrets.Elements())) {
 		if !secretName.MatchString(name) || len(name) >= len(reservedSecret) && name[:len(reservedSecret)] == reservedSecret {
 			diagnostics.AddAttributeError(path.Root("build_secrets_wo").AtMapKey(name), "Invalid name of a build secret", fmt.Sprintf("%q cannot name a file in /run/secrets: write letters, digits, \".\", \"_\" or \"-\", and do not start with %q.", name, reservedSecret))
 		}

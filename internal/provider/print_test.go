@@ -26,7 +26,7 @@ func TestNothingPrintsAPassword(t *testing.T) {
 	})
 	block := types.ObjectValueMust(map[string]attr.Type{"password_wo": types.StringType}, map[string]attr.Value{"password_wo": text})
 	tls := types.ObjectValueMust(map[string]attr.Type{"key": types.StringType}, map[string]attr.Value{"key": text})
-	model := environmentModel{Registry: block}
+	model := environmentModel{builtImage: builtImage{Registry: block}}
 	model.BaseRegistry = block
 	for name, value := range map[string]any{
 		"services": &services{
@@ -38,6 +38,9 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"logins":           []login{{"h.example", held}},
 		"providerModel":    providerModel{Registries: logins},
 		"environmentModel": model,
+		"packageLockModel": packageLockModel{Index: block, BaseRegistry: block},
+		"builtImage":       model.builtImage,
+		"baseImageModel":   baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

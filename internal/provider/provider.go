@@ -146,7 +146,7 @@ func addLogins(static credential.Static, logins map[string]attr.Value, resp *pro
 }
 
 func (p *datalayerProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newEnvironmentResource}
+	return []func() resource.Resource{newEnvironmentResource, newBaseImageResource, newPackageLockResource}
 }
 
 func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {

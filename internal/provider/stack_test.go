@@ -118,12 +118,12 @@ func (s *stack) left(t *testing.T, want ...string) error {
 	return nil
 }
 
-// holds checks that the registry has the tag and the manifest of each environment in state, and nothing else.
+// holds checks that the registry has the tag and the manifest of each image in state, and nothing else.
 func (s *stack) holds(t *testing.T, also ...string) statecheck.StateCheck {
 	return stateCheck(func(state *tfjson.State) error {
 		want := slices.Clone(also)
 		for _, r := range state.Values.RootModule.Resources {
-			if r.Type != "datalayer_environment" {
+			if r.Type != "datalayer_environment" && r.Type != "datalayer_base_image" {
 				continue
 			}
 			path := strings.TrimPrefix(fmt.Sprint(r.AttributeValues["repository"]), s.registry.Host+"/")

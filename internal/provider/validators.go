@@ -3,15 +3,21 @@ package provider
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
+
+var pythonPattern = lazyregexp.New(`^3\.\d+$`)
 
 // stringRule holds a value against a rule of an engine, whose problems become errors at the attribute.
 type stringRule struct {
@@ -61,29 +67,36 @@ func builderAddress() validator.String {
 	}}
 }
 
-// textRule is a stringRule that a pattern decides.
-func textRule(title, pattern, rule string) validator.String {
-	matcher := regexp.MustCompile(pattern)
+// textRule is a stringRule that allows a text or not.
+func textRule(title, rule string, allows func(string) bool) validator.String {
 	return stringRule{rule, func(value string) error {
-		if matcher.MatchString(value) {
+		if allows(value) {
 			return nil
 		}
 		return &problem.Problem{Title: title, Object: fmt.Sprintf("%q", value), Advice: "Write " + rule + "."}
 	}}
 }
 
+// oneOf allows what it lists.
+func oneOf(allowed ...string) func(string) bool {
+	return func(value string) bool { return slices.Contains(allowed, value) }
+}
+
 func pythonVersion() validator.String {
-	return textRule("Invalid python_version", `^3\.\d+$`, `major and minor version, such as "3.13"`)
+	return textRule("Invalid python_version", `major and minor version, such as "3.13"`, pythonPattern.MatchString)
 }
 
 func versionLabel() validator.String {
-	return textRule("Invalid version", versionRule, `1 to 64 letters, digits, ".", "_" or "-"`)
+	return textRule("Invalid version", `1 to 64 letters, digits, ".", "_" or "-"`, versionPattern.MatchString)
 }
 
 func environmentName() validator.String {
-	return textRule("Invalid name", `^[^\p{C}\p{Zl}\p{Zp}]{1,128}$`, "1 to 128 characters without line breaks or other control characters")
+	return textRule("Invalid name", "1 to 128 characters without line breaks or other control characters", func(value string) bool {
+		length := utf8.RuneCountInString(value)
+		return length >= 1 && length <= 128 && !strings.ContainsFunc(value, func(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) })
+	})
 }
 
 func deletionPolicy() validator.String {
-	return textRule("Invalid deletion_policy", "^("+policyDelete+"|"+policyRetain+")$", fmt.Sprintf("%q or %q", policyDelete, policyRetain))
+	return textRule("Invalid deletion_policy", fmt.Sprintf("%q or %q", policyDelete, policyRetain), oneOf(policyDelete, policyRetain))
 }

@@ -3,17 +3,17 @@ package reference
 import (
 	"net"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/distribution/reference"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
-var hostPattern = regexp.MustCompile(`^(?:` + reference.DomainRegexp.String() + `)$`)
+var hostPattern = lazyregexp.New(`^(?:` + reference.DomainRegexp.String() + `)$`)
 
 // ParseHost gives the registry host of an address as people write it: "https://H/team/env", "H/team/env", "H/", "H:443"
 // and "H" are all H, in lower case. Other ports stay part of the host, and so does 443 on a loopback host, whose own

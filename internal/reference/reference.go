@@ -7,11 +7,11 @@
 package reference
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/distribution/reference"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -22,8 +22,8 @@ const (
 )
 
 var (
-	tagPattern    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
-	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	tagPattern    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+	digestPattern = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 // Repository is where a registry keeps images: "ghcr.io/team/env" is host "ghcr.io", path "team/env". Host keeps its

@@ -47,7 +47,8 @@ func (v Value) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, re
 func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Masker replaces known secrets in text: each as it is, base64 (standard and URL alphabet, padded or not) and URL-encoded.
-// Secrets shorter than four bytes are not masked: they would blank out ordinary words.
+// One of eight bytes or more it also knows within the base64 of a longer text, "user:secret" for one. Secrets shorter than
+// four bytes are not masked: they would blank out ordinary words.
 type Masker struct{ replacer *strings.Replacer }
 
 // NewMasker builds the mask for these secrets. The zero Masker masks nothing.
@@ -66,6 +67,14 @@ func NewMasker(values ...Value) Masker {
 		} {
 			spellings[spelling] = true
 		}
+		if len(s) < leastWithin {
+			continue
+		}
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			for before := range 3 {
+				spellings[within(encoding, before, raw)] = true
+			}
+		}
 	}
 	ordered := make([]string, 0, len(spellings))
 	for spelling := range spellings {
@@ -83,6 +92,16 @@ func NewMasker(values ...Value) Masker {
 		pairs = append(pairs, spelling, redacted)
 	}
 	return Masker{replacer: strings.NewReplacer(pairs...)}
+}
+
+// leastWithin is the length in bytes from which the base64 of a secret is looked for within other base64.
+const leastWithin = 8
+
+// within is what the base64 of a longer text has of a secret alone, where so many bytes more than a multiple of three stand
+// before it. The characters that it shares with its neighbours are not in it.
+func within(encoding *base64.Encoding, before int, raw []byte) string {
+	encoded := encoding.EncodeToString(append(make([]byte, before), raw...))
+	return encoded[(before*8+5)/6 : (before+len(raw))*8/6]
 }
 
 // Mask gives the text without the secrets.

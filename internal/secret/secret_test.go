@@ -52,6 +52,16 @@ func TestMaskerKnowsEverySpelling(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+	for _, before := range []string{"", "u", "us", "use", "user"} {
+		for _, after := range []string{"", "\n", "@host"} {
+			text := base64.StdEncoding.EncodeToString([]byte(before + ":" + canary + after))
+			got := masker.Mask(text)
+			// What stands on both sides is left, and of the secret no more than the bits that share a character with it.
+			if start, _, found := strings.Cut(got, "[redacted]"); !found || len(got) > len(text)-len(canary)*8/6+len("[redacted]")+2 || !strings.HasPrefix(text, start) {
+				t.Errorf("after %q and before %q: %s of %s", before, after, got, text)
+			}
+		}
+	}
 	if got := masker.Mask("abc"); got != "abc" {
 		t.Errorf("a secret of three bytes is masked: %q", got)
 	}

@@ -40,7 +40,9 @@ func (emptyResource) Metadata(_ context.Context, _ resource.MetadataRequest, res
 func (emptyResource) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = schema.Schema{}
 }
-func (emptyResource) Create(context.Context, resource.CreateRequest, *resource.CreateResponse) {}
+func (emptyResource) Create(_ context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	resp.State.Raw = req.Plan.Raw
+}
 func (emptyResource) Read(context.Context, resource.ReadRequest, *resource.ReadResponse)       {}
 func (emptyResource) Update(context.Context, resource.UpdateRequest, *resource.UpdateResponse) {}
 func (emptyResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {}

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import site
 import sys
 
 try:
@@ -11,5 +12,14 @@ try:
 except Exception:
     pip = None
 
+# On Debian, the folder of what dpkg installs is on sys.path too, behind that of what pip does.
+folders = [folder for folder in sys.path if folder in site.getsitepackages()]
+found = {
+    "python": platform.python_version(),
+    "implementation": platform.python_implementation(),
+    "prefix": sys.base_prefix,
+    "pip": pip,
+    "site_packages": folders,
+}
 with open(sys.argv[1], "w") as report:
-    json.dump({"python": platform.python_version(), "implementation": platform.python_implementation(), "pip": pip}, report)
+    json.dump(found, report)

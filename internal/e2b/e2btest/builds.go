@@ -2,10 +2,11 @@ package e2btest
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // The words for where a build stands.
@@ -124,8 +125,10 @@ func (s *Server) listedBuild(b *build) map[string]any {
 	return listed
 }
 
+var versionRule = lazyregexp.New(`^\d+\.\d+\.\d+`)
+
 // agent is how E2B finds its own SDKs in a User-Agent, of which old ones get old templates.
-var agent = regexp.MustCompile(`(?:^|\s)e2b-(?:js|python)-sdk/(\S*)`)
+var agent = lazyregexp.New(`(?:^|\s)e2b-(?:js|python)-sdk/(\S*)`)
 
 func (s *Server) startBuild(c *call) {
 	var body startBody
@@ -151,7 +154,7 @@ func (s *Server) startBuild(c *call) {
 		c.fail(http.StatusBadRequest, "build is not in waiting state")
 		return
 	}
-	if found := agent.FindStringSubmatch(c.r.Header.Get("User-Agent")); found != nil && !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(found[1]) {
+	if found := agent.FindStringSubmatch(c.r.Header.Get("User-Agent")); found != nil && !versionRule.MatchString(found[1]) {
 		c.fail(http.StatusBadRequest, "Error when parsing user agent: invalid version %q", found[1])
 		return
 	}

@@ -91,7 +91,7 @@ func run(args []string) error {
 
 // start starts the engine and gives the environment variables that describe it. What has to be stopped is added to stop.
 func start(ctx context.Context, stop *[]func()) ([]string, error) {
-	names := []string{"registry", "docker-registry", "base-root"}
+	names := []string{"registry", "docker-registry", "base-root", "plain-root", "official-python"}
 	if os.Getenv("BUILDKIT_HOST") == "" {
 		names = append(names, "runc", "buildkitd")
 	}
@@ -123,6 +123,14 @@ func start(ctx context.Context, stop *[]func()) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, err := engine.PushPlainDebian(ctx, http.DefaultClient, registry.Host, paths["plain-root"])
+	if err != nil {
+		return nil, err
+	}
+	python, err := engine.PushOfficialPython(ctx, http.DefaultClient, registry.Host, paths["official-python"])
+	if err != nil {
+		return nil, err
+	}
 	generator, err := engine.PushGenerator(ctx, http.DefaultClient, registry.Host)
 	if err != nil {
 		return nil, err
@@ -130,6 +138,8 @@ func start(ctx context.Context, stop *[]func()) ([]string, error) {
 	env := enginetest.Env{
 		BuildkitAddress: buildkit.Address, RegistryHost: registry.Host, RegistryStorage: registry.Storage,
 		BaseReference: base, BasePython: engine.BasePython, BaseLayer: paths["base-root"],
+		PlainDebianReference: plain, PlainDebianLayer: paths["plain-root"],
+		OfficialPythonReference: python, OfficialPythonLayer: paths["official-python"],
 		GeneratorReference: generator, RegistryProgram: paths["registry"], DebianRegistryProgram: paths["docker-registry"], CABundle: engine.CABundle(),
 	}
 	variable, err := env.WriteFile(dir)

@@ -1,0 +1,39 @@
+package buildkit
+
+import (
+	"slices"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// checkLabels holds what an environment asks for against what the base's labels say, before anything is built: its
+// Python and its kernel stack, on each platform. A base without labels is judged by the build.
+func checkLabels(request Request, from *image.Image) error {
+	if request.BaseImage != nil {
+		return nil
+	}
+	var faults problem.List
+	for _, platform := range slices.Sorted(slices.Values(request.Platforms)) {
+		labels := from.Configs[platform].Labels
+		known := environment.Known{Python: labels[environment.LabelPython], Platforms: request.Platforms}
+		if known.Python != "" && request.Python != "" && known.Python != request.Python {
+			return pythonMismatch(request, known.Python)
+		}
+		var err error
+		if known.Packages, err = base.ParsePackagesLabel(labels[base.LabelPackages]); err != nil {
+			return unsuitableBase(request, err)
+		}
+		if request.Lock == nil {
+			continue
+		}
+		for _, fault := range known.CheckLock(request.Lock) {
+			if !slices.ContainsFunc(faults, func(p *problem.Problem) bool { return p.Error() == fault.Error() }) {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	return faults.Err()
+}

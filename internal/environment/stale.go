@@ -1,0 +1,56 @@
+package environment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// Known is what is known of a base: by python_version, platforms and base_packages, or by its labels. What is not known
+// is "" or empty.
+type Known struct {
+	// Python is "3.13" or "3.13.5", Platforms are in OCI spelling.
+	Python    string
+	Platforms []string
+	// Packages are name to version, the names in any spelling.
+	Packages map[string]string
+}
+
+// CheckLock says where a lock was made for another base: for another Python or platform, by its own header, or with
+// another version of a package that sandboxes run on. Paths are "lock". pip check judges all else.
+func (b Known) CheckLock(locked *lock.Lock) problem.List {
+	var faults problem.List
+	stale := func(title, object, cause, advice string) {
+		faults = append(faults, &problem.Problem{Title: title, Path: []any{"lock"}, Object: object, Cause: fmt.Errorf("%s", cause), Advice: advice})
+	}
+	made := locked.MadeFor()
+	if b.Python != "" && made.Python != "" && minor(made.Python) != minor(b.Python) {
+		stale("Lock is for another Python", "Python "+made.Python, fmt.Sprintf("the lock was resolved for Python %s, and the base has %s", made.Python, b.Python),
+			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", minor(b.Python)))
+	}
+	if made.Platform != "" && len(b.Platforms) > 0 && !slices.Equal(b.Platforms, []string{made.Platform}) {
+		stale("Lock is for another platform", made.Platform, fmt.Sprintf("the lock was resolved for %s, and the image is for %s", made.Platform, strings.Join(b.Platforms, ", ")),
+			"Resolve it again for the platform of the image (`--python-platform`), or for all platforms (`--universal`).")
+	}
+	has := map[string]string{}
+	for name, version := range b.Packages {
+		has[lock.NormalName(name)] = version
+	}
+	for _, requirement := range locked.Requirements() {
+		version, ok := has[requirement.Name]
+		if !ok || !slices.Contains(KernelPackages, requirement.Name) || lock.SameVersion(version, requirement.InstalledVersion()) {
+			continue
+		}
+		stale("Lock would replace the kernel stack", fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), fmt.Sprintf("the lock has %s, and the base has %s", requirement.InstalledVersion(), version),
+			"Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version.")
+	}
+	return faults
+}
+
+func minor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}

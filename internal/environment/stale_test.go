@@ -1,0 +1,50 @@
+package environment_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+)
+
+func TestCheckLock(t *testing.T) {
+	const header = "# python: 3.12\n# platform: x86_64-manylinux_2_28\n"
+	pin := func(name string) string { return name + " --hash=sha256:" + strings.Repeat("1", 64) + "\n" }
+	amd64, arm64 := []string{"linux/amd64"}, []string{"linux/arm64"}
+	tests := map[string]struct {
+		text  string
+		known environment.Known
+		want  []string
+	}{
+		"nothing known":         {header + pin("six==1"), environment.Known{}, nil},
+		"all as made for":       {header + pin("ipykernel==7.1.0"), environment.Known{Python: "3.12.5", Platforms: amd64, Packages: map[string]string{"ipykernel": "7.1"}}, nil},
+		"a lock that tells not": {pin("six==1"), environment.Known{Python: "3.13", Platforms: arm64}, nil},
+		"another Python":        {header + pin("six==1"), environment.Known{Python: "3.13", Platforms: amd64}, []string{"Lock is for another Python: Python 3.12: the lock was resolved for Python 3.12, and the base has 3.13"}},
+		"another platform":      {header + pin("six==1"), environment.Known{Python: "3.12", Platforms: arm64}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64"}},
+		"a platform more":       {header + pin("six==1"), environment.Known{Platforms: append(arm64, amd64...)}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64, linux/amd64"}},
+		"kernel stack": {pin("jupyter_client==8.0.0") + pin("six==1"), environment.Known{Packages: map[string]string{"Jupyter.Client": "8.10.0", "six": "2"}},
+			[]string{"Lock would replace the kernel stack: line 1 (jupyter-client): the lock has 8.0.0, and the base has 8.10.0"}},
+		"all at once": {header + pin("ipykernel==6.0.0"), environment.Known{Python: "3.13", Platforms: arm64, Packages: map[string]string{"ipykernel": "7.4.0"}}, []string{
+			"Lock is for another Python: Python 3.12: the lock was resolved for Python 3.12, and the base has 3.13",
+			"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64",
+			"Lock would replace the kernel stack: line 3 (ipykernel): the lock has 6.0.0, and the base has 7.4.0",
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			locked, err := lock.Parse(test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, fault := range test.known.CheckLock(locked) {
+				got = append(got, fault.Error())
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("the faults are %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// origin is what private state remembers of where the image came from.
+type origin struct {
+	// imported: this is the first plan after an import. foreign: the image was not made by this provider.
+	imported, foreign bool
+}
+
+type privateState interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+func readOrigin(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) origin {
+	marked := func(key string) bool {
+		mark, found := private.GetKey(ctx, key)
+		diagnostics.Append(found...)
+		return string(mark) == "true"
+	}
+	return origin{imported: marked(importedMark), foreign: marked(foreignMark)}
+}
+
+// warnOfOther says that what was imported has other content than what is configured.
+func (o origin) warnOfOther(state builtImage, key types.String, diagnostics *diag.Diagnostics) {
+	if o.imported && !key.IsUnknown() && !key.Equal(state.CacheKey) {
+		diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), key.ValueString()))
+	}
+}
+
+// warnOfForeign says that what was imported cannot be checked.
+func (o origin) warnOfForeign(state builtImage, diagnostics *diag.Diagnostics) {
+	if o.imported && o.foreign {
+		diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
+	}
+}
+
+// replacedBy gives the attributes whose change makes another image. A missing cache key means that content cannot be compared.
+func (m builtImage) replacedBy(state builtImage, key types.String, attestations types.Object) []path.Path {
+	var reasons []path.Path
+	if key.IsUnknown() || state.CacheKey.ValueString() != "" && !key.Equal(state.CacheKey) {
+		reasons = append(reasons, path.Root("cache_key"))
+	}
+	if !sameRepository(m.Repository, state.Repository) {
+		reasons = append(reasons, path.Root("repository"))
+	}
+	if !state.Attestations.IsNull() && !plannedAttestations(attestations, state.Attestations).Equal(state.Attestations) {
+		reasons = append(reasons, path.Root("attestations"))
+	}
+	return reasons
+}
+
+// sameRepository compares what two spellings name: Docker Hub's repositories have several.
+func sameRepository(planned, prior types.String) bool {
+	one, err := reference.ParseRepository(planned.ValueString())
+	if planned.IsUnknown() || err != nil {
+		return planned.Equal(prior)
+	}
+	other, err := reference.ParseRepository(prior.ValueString())
+	return err == nil && one == other
+}
+
+// asNew is the plan of an image that is to be built. attestations is as configured.
+func (m builtImage) asNew(key types.String, attestations types.Object) builtImage {
+	m.Attestations, m.Attested = plannedAttestations(attestations, types.ObjectNull(attestationsType)), types.ListUnknown(attestedType)
+	m.CacheKey = key
+	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = types.MapUnknown(types.StringType), types.Int64Unknown(), types.Float64Unknown()
+	m.CredentialExpiresAt, m.Retained = types.StringNull(), noneRetained()
+	return m
+}
+
+// inPlace is the plan of an image that stays: its outputs do, and another order of platforms is no change.
+func (m builtImage) inPlace(state builtImage, key types.String, attestations types.Object) builtImage {
+	if slices.Equal(slices.Sorted(slices.Values(texts(m.Platforms))), slices.Sorted(slices.Values(texts(state.Platforms)))) {
+		m.Platforms = state.Platforms
+	}
+	m.Attested = state.Attested
+	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !attestations.IsNull() {
+		// Built or imported without: what is configured holds for the next build.
+		m.Attestations = withGenerator(plannedAttestations(attestations, types.ObjectNull(attestationsType)), reference.Reference{})
+	}
+	m.CacheKey = key
+	m.Reference, m.Digest, m.MediaType, m.BuiltAt = state.Reference, state.Digest, state.MediaType, state.BuiltAt
+	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = state.Manifests, state.SizeBytes, state.BuildDurationSeconds
+	m.CredentialExpiresAt, m.Tag, m.Retained = state.CredentialExpiresAt, state.Tag, state.Retained
+	if !state.Version.IsNull() && !m.Version.Equal(state.Version) {
+		m.Tag, m.Retained = m.nextTag(state), types.ListUnknown(retainedType)
+	}
+	return m
+}
+
+// spelling keeps the prior of two values that mean the same. Terraform takes that only where neither is null.
+func spelling[V attr.Value](planned, prior V) V {
+	if planned.IsNull() || prior.IsNull() {
+		return planned
+	}
+	return prior
+}
+
+// nextTag keeps the nonce under the new version; it is unknown while the version is, or where no tag was adopted.
+func (m builtImage) nextTag(state builtImage) types.String {
+	_, nonce, ours := splitTag(state.Tag.ValueString())
+	if m.Version.IsUnknown() || !ours {
+		return types.StringUnknown()
+	}
+	return types.StringValue(imageTag(m.Version.ValueString(), nonce))
+}

@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+const (
+	policyDelete = "delete"
+	policyRetain = "retain"
+)
+
+// How long an operation may take where timeouts does not say.
+const (
+	createTimeout = time.Hour
+	readTimeout   = 2 * time.Minute
+	updateTimeout = 5 * time.Minute
+	deleteTimeout = 10 * time.Minute
+)
+
+// lifecycle are the arguments and outputs of all that a service keeps for us: how it is recognised, how long operations
+// take, and what becomes of it.
+type lifecycle struct {
+	DeletionPolicy      types.String   `tfsdk:"deletion_policy"`
+	Timeouts            timeouts.Value `tfsdk:"timeouts"`
+	Reference           types.String   `tfsdk:"reference"`
+	CacheKey            types.String   `tfsdk:"cache_key"`
+	CredentialExpiresAt types.String   `tfsdk:"credential_expires_at"`
+	Retained            types.List     `tfsdk:"retained"`
+}
+
+var retainedType = types.ObjectType{AttrTypes: map[string]attr.Type{
+	"what": types.StringType, "where": types.StringType, "id": types.StringType, "removable_by": types.StringType,
+}}
+
+// lifecycleAttributes are those of lifecycle but for reference and cache_key, which each resource describes itself.
+func lifecycleAttributes(ctx context.Context, made string) map[string]schema.Attribute {
+	text := func(description string) schema.Attribute {
+		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+	}
+	return map[string]schema.Attribute{
+		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
+			MarkdownDescription: "What destroy does with the " + made + ": `delete` (default) removes it, `retain` leaves it where it is and forgets it. Destroy reads it from state, so apply a change of it first."},
+		"timeouts":              timeoutsAttribute(ctx),
+		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339). Always null for this resource: BuildKit gets a login over its connection for one build."),
+		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
+			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"what":         text("`tag`."),
+				"where":        text("The repository."),
+				"id":           text("The tag."),
+				"removable_by": text("Who can remove it, and how."),
+			}}},
+	}
+}
+
+func timeoutsAttribute(ctx context.Context) schema.Attribute {
+	attribute := timeouts.Attributes(ctx, timeouts.Opts{
+		Create: true, CreateDescription: timeoutDescription("create", "build, push and tag", createTimeout),
+		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
+		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
+		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
+	})
+	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
+		nested.MarkdownDescription = "How long each operation may take."
+		return nested
+	}
+	return attribute
+}
+
+func timeoutDescription(name, what string, limit time.Duration) string {
+	return fmt.Sprintf("How long %s may take, as a duration such as `\"90s\"` or `\"30m\"`. Default of `%s`: `%s`.", what, name, minutes(limit))
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes())) }
+
+// registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
+func registryAttribute(purpose string) schema.Attribute {
+	return schema.SingleNestedAttribute{Optional: true,
+		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
+		Attributes: map[string]schema.Attribute{
+			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+		}}
+}

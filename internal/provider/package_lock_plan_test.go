@@ -1,0 +1,108 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
+)
+
+var lockIndexType = map[string]attr.Type{"url": types.StringType, "username": types.StringType, "ca_certificates": types.StringType, "password_wo_version": types.Int64Type, "extra_urls": types.ListType{ElemType: types.StringType}}
+
+func indexOf(url, username string, version int64, extra ...string) types.Object {
+	return types.ObjectValueMust(lockIndexType, map[string]attr.Value{
+		"url": types.StringValue(url), "username": types.StringValue(username), "ca_certificates": types.StringNull(), "password_wo_version": types.Int64Value(version), "extra_urls": stringList(extra...),
+	})
+}
+
+// lockInState is a lock that an earlier release made.
+func lockInState() packageLockModel {
+	return packageLockModel{
+		Requirements: stringList("numpy", "pandas>=2"), Constraints: types.ListNull(types.StringType), Base: types.StringValue("r.example.com/b@sha256:" + strings.Repeat("a", 64)),
+		PythonVersion: types.StringValue("3.13"), PythonPlatform: types.StringValue("x86_64-manylinux_2_36"), Index: indexOf("https://i.example.com/simple/", "ci", 1, "https://pypi.org/simple"),
+		OnlyBinary: types.BoolValue(true), ExcludeNewer: types.StringValue("2026-11-30T00:00:00Z"), UpgradeTrigger: types.MapNull(types.StringType), Runner: types.StringValue(runnerBuildkit),
+		UVVersion: types.StringValue("0.1.0"), Content: types.StringValue("content"), Digest: types.StringValue("sha256:1"), Packages: stringMapValue(map[string]string{"numpy": "2"}), ResolvedAt: types.StringValue("2026-11-30T01:00:00Z"),
+	}
+}
+
+func TestPackageLock_WhatDecides(t *testing.T) {
+	other := strings.Repeat("b", 64)
+	for name, tt := range map[string]struct {
+		change func(*packageLockModel, *givenTarget)
+		want   decision
+	}{
+		"nothing": {func(*packageLockModel, *givenTarget) {}, keepLock},
+		"order and spelling": {func(m *packageLockModel, _ *givenTarget) {
+			m.Requirements = stringList("# all", "Pandas >= 2", "numpy", "numpy")
+		}, keepLock},
+		"no constraints, spelled": {func(m *packageLockModel, _ *givenTarget) { m.Constraints = stringList("# none") }, keepLock},
+		"requirement":             {func(m *packageLockModel, _ *givenTarget) { m.Requirements = stringList("numpy", "pandas>=3") }, resolveAgain},
+		"constraint":              {func(m *packageLockModel, _ *givenTarget) { m.Constraints = stringList("six<2") }, resolveAgain},
+		"base's address": {func(m *packageLockModel, _ *givenTarget) {
+			m.Base = types.StringValue("mirror.example.com/c@sha256:" + strings.Repeat("a", 64))
+		}, keepLock},
+		"base": {func(m *packageLockModel, _ *givenTarget) {
+			m.Base = types.StringValue("r.example.com/b@sha256:" + other)
+		}, resolveAgain},
+		"no base":     {func(m *packageLockModel, _ *givenTarget) { m.Base = types.StringNull() }, resolveAgain},
+		"same Python": {func(_ *packageLockModel, g *givenTarget) { g.python = types.StringValue("3.13") }, keepLock},
+		"Python":      {func(_ *packageLockModel, g *givenTarget) { g.python = types.StringValue("3.12") }, resolveAgain},
+		"platform":    {func(_ *packageLockModel, g *givenTarget) { g.platform = types.StringValue("x86_64-manylinux_2_28") }, resolveAgain},
+		"uv_version":  {func(_ *packageLockModel, g *givenTarget) { g.uv = types.StringValue("0.2.0") }, resolveAgain},
+		"login and certificates": {func(m *packageLockModel, _ *givenTarget) {
+			m.Index = indexOf("https://i.example.com/simple/", "me", 2, "https://pypi.org/simple")
+		}, keepLock},
+		"index": {func(m *packageLockModel, _ *givenTarget) {
+			m.Index = indexOf("https://j.example.com/simple/", "ci", 1, "https://pypi.org/simple")
+		}, resolveAgain},
+		"no index":    {func(m *packageLockModel, _ *givenTarget) { m.Index = types.ObjectNull(lockIndexType) }, resolveAgain},
+		"extra index": {func(m *packageLockModel, _ *givenTarget) { m.Index = indexOf("https://i.example.com/simple/", "ci", 1) }, resolveAgain},
+		"only_binary": {func(m *packageLockModel, _ *givenTarget) { m.OnlyBinary = types.BoolValue(false) }, resolveAgain},
+		"same instant": {func(m *packageLockModel, _ *givenTarget) {
+			m.ExcludeNewer = types.StringValue("2026-11-30T01:00:00+01:00")
+		}, keepLock},
+		"exclude_newer": {func(m *packageLockModel, _ *givenTarget) { m.ExcludeNewer = types.StringNull() }, resolveAgain},
+		"upgrade_trigger": {func(m *packageLockModel, _ *givenTarget) {
+			m.UpgradeTrigger = stringMapValue(map[string]string{"m": "1"})
+		}, upgradeLock},
+		"empty trigger": {func(m *packageLockModel, _ *givenTarget) { m.UpgradeTrigger = stringMapValue(nil) }, keepLock},
+		"runner and uv_path": {func(m *packageLockModel, _ *givenTarget) {
+			m.Runner, m.UVPath = types.StringValue(runnerLocal), types.StringValue("/uv")
+		}, keepLock},
+		"unknown requirement": {func(m *packageLockModel, _ *givenTarget) {
+			m.Requirements = types.ListValueMust(types.StringType, []attr.Value{types.StringUnknown()})
+		}, notKnown},
+		"unknown index": {func(m *packageLockModel, _ *givenTarget) { m.Index = types.ObjectUnknown(lockIndexType) }, notKnown},
+		"unknown user": {func(m *packageLockModel, _ *givenTarget) {
+			m.Index = indexOf("https://i.example.com/simple/", "", 1, "https://pypi.org/simple")
+		}, keepLock},
+		"unknown trigger": {func(m *packageLockModel, _ *givenTarget) { m.UpgradeTrigger = types.MapUnknown(types.StringType) }, notKnown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prior, given := lockInState(), givenTarget{types.StringNull(), types.StringNull(), types.StringNull(), types.StringNull()}
+			plan := lockInState()
+			tt.change(&plan, &given)
+			if got := plan.decide(t.Context(), &prior, given); got != tt.want {
+				t.Fatalf("got %d, want %d", got, tt.want)
+			}
+			planned := plan.planned(t.Context(), &prior, given)
+			if kept := tt.want == keepLock; planned.Content.IsUnknown() == kept || planned.Digest.IsUnknown() == kept || planned.Packages.IsUnknown() == kept || planned.ResolvedAt.IsUnknown() == kept {
+				t.Errorf("the plan's outputs: %v", planned.Content)
+			}
+			// The uv of another release resolves nothing by itself, and does what something else asks for.
+			want := map[decision]types.String{keepLock: prior.UVVersion, notKnown: types.StringUnknown()}[tt.want]
+			if want.IsNull() {
+				want = orElse(given.uv, types.StringValue(resolve.UVVersion))
+			}
+			if !planned.UVVersion.Equal(want) {
+				t.Errorf("uv_version is planned as %s, want %s", planned.UVVersion, want)
+			}
+			if sameBase := baseDigest(plan.Base) == baseDigest(prior.Base); planned.PythonVersion.IsUnknown() == sameBase || planned.PythonPlatform.IsUnknown() == sameBase {
+				t.Errorf("the target is planned as %s on %s", planned.PythonVersion, planned.PythonPlatform)
+			}
+		})
+	}
+}

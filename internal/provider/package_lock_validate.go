@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
+)
+
+// ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
+func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config packageLockModel
+	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
+		return
+	}
+	validateWanted(config, &resp.Diagnostics)
+	validateLockTarget(config, &resp.Diagnostics)
+	validateLockRunner(config, &resp.Diagnostics)
+	validateLockIndex(config.Index, &resp.Diagnostics)
+	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
+	if password := member[types.String](config.BaseRegistry, "password_wo"); !config.BaseRegistry.IsNull() && !config.BaseRegistry.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
+		resp.Diagnostics.AddAttributeError(path.Root("base_registry").AtName("password_wo"), "Empty password for the registry of the base", "base_registry.password_wo is empty. Remove base_registry to use the provider's registries or the Docker configuration.")
+	}
+}
+
+// validateWanted reads the requirements and constraints that are known.
+func validateWanted(config packageLockModel, diagnostics *diag.Diagnostics) {
+	complete := true
+	for _, list := range []struct {
+		attribute string
+		list      types.List
+	}{{"requirements", config.Requirements}, {"constraints", config.Constraints}} {
+		for i, element := range list.list.Elements() {
+			text, ok := element.(types.String)
+			if !ok || text.IsUnknown() || text.IsNull() {
+				complete = complete && list.attribute != "requirements"
+				continue
+			}
+			_, faults := resolve.Requirements(list.attribute, []string{text.ValueString()})
+			for _, fault := range faults {
+				fault.Path[1] = i
+			}
+			appendProblems(diagnostics, faults.Err(), "Requirement cannot be read at plan")
+		}
+	}
+	if config.Requirements.IsUnknown() || !complete || diagnostics.HasError() {
+		return
+	}
+	if wanted, _ := resolve.Requirements("requirements", texts(config.Requirements)); len(wanted) == 0 {
+		diagnostics.AddAttributeError(path.Root("requirements"), "No requirement to resolve", "requirements names no package. Name at least one, or leave `lock` out of the environment to install nothing.")
+	}
+}
+
+// validateLockTarget checks that the target is known, or that there is a base to read it from.
+func validateLockTarget(config packageLockModel, diagnostics *diag.Diagnostics) {
+	if config.Base.IsUnknown() || !config.Base.IsNull() {
+		return
+	}
+	for _, missing := range []struct {
+		name, example string
+		value         attr.Value
+	}{{"python_version", "3.13", config.PythonVersion}, {"python_platform", "x86_64-manylinux_2_28", config.PythonPlatform}} {
+		if missing.value.IsNull() {
+			diagnostics.AddAttributeError(path.Root(missing.name), "Target of the lock is not known", fmt.Sprintf("Without base, %s must be set: a lock is for one Python and platform. Write %s = %q, or set base to read it from there.", missing.name, missing.name, missing.example))
+		}
+	}
+	if !config.BaseRegistry.IsNull() {
+		diagnostics.AddAttributeError(path.Root("base_registry"), "Login for a base that is not there", "base_registry is the login for the host of base. Set base, or remove base_registry.")
+	}
+}
+
+func validateLockRunner(config packageLockModel, diagnostics *diag.Diagnostics) {
+	runner := plannedRunner(config.Runner, config.Base)
+	if runner.ValueString() == runnerBuildkit && config.Base.IsNull() {
+		diagnostics.AddAttributeError(path.Root("runner"), "Runner without a base", fmt.Sprintf("runner = %q runs uv in a step on base, and base is not set. Set base, or remove runner to run uv on this machine.", runnerBuildkit))
+	}
+	if runner.ValueString() == runnerBuildkit && !config.UVPath.IsNull() {
+		diagnostics.AddAttributeError(path.Root("uv_path"), "uv_path without the runner that uses it", fmt.Sprintf("uv_path is for runner = %q; the runner %q installs uv in its step. Remove one of the two.", runnerLocal, runnerBuildkit))
+	}
+	if runner.ValueString() == runnerBuildkit && !config.UVVersion.IsNull() && !config.UVVersion.IsUnknown() && config.UVVersion.ValueString() != resolve.UVVersion {
+		appendProblems(diagnostics, &problem.Problem{Title: "uv_version is not one that this release ships", Path: []any{"uv_version"}, Object: fmt.Sprintf("uv_version = %q", config.UVVersion.ValueString()),
+			Advice: fmt.Sprintf("The runner %q installs uv by hashes that the provider ships: those of %s. Write that, remove uv_version, or set runner = %q.", runnerBuildkit, resolve.UVVersion, runnerLocal)}, "")
+	}
+}
+
+func validateLockIndex(index types.Object, diagnostics *diag.Diagnostics) {
+	username, password := member[types.String](index, "username"), member[types.String](index, "password_wo")
+	if username.IsNull() != password.IsNull() {
+		diagnostics.AddAttributeError(path.Root("index"), "Half a login for the index of the lock", "index.username and index.password_wo go together: set both or neither.")
+	}
+}
+
+// plannedRunner is the configured runner, or the one that a base decides.
+func plannedRunner(configured, base types.String) types.String {
+	switch {
+	case !configured.IsNull():
+		return configured
+	case base.IsUnknown():
+		return types.StringUnknown()
+	case base.IsNull():
+		return types.StringValue(runnerLocal)
+	}
+	return types.StringValue(runnerBuildkit)
+}

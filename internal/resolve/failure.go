@@ -1,0 +1,111 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// What uv says, by what it means.
+var (
+	noWheel     = []string{"no usable wheels", "no wheels", "building from source"}
+	noPython    = []string{"No interpreter found", "No Python "}
+	refused     = []string{"401", "403", "Unauthorized", "Forbidden", "missing credentials"}
+	certificate = []string{"certificate", "Certificate", "UnknownIssuer", "BadSignature", "TLS handshake"}
+	unreached   = []string{"Failed to fetch", "error sending request", "dns error", "tcp connect error", "Connection refused", "timed out", "Could not connect", "Request failed"}
+	unparsed    = []string{"Couldn't parse", "invalid value"}
+)
+
+const (
+	unsatisfiable = "No solution found"
+	// otherPython begins uv's remark on the interpreter that it would build with, which no target is.
+	otherPython = "warning: The requested Python version "
+)
+
+func says(text string, phrases []string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// uncoloured drops the escape sequences of terminals (ECMA-48: ESC, "[", parameters, a letter).
+func uncoloured(text string) string {
+	parts := strings.Split(text, "\x1b[")
+	for i, part := range parts[1:] {
+		if end := strings.IndexFunc(part, unicode.IsLetter); end >= 0 {
+			parts[i+1] = part[end+1:]
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// readable are the lines of what uv said, without colours.
+func readable(text string) []string {
+	var lines []string
+	for line := range strings.Lines(uncoloured(text)) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" && !strings.HasPrefix(line, otherPython) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func warnings(lines []string) []string {
+	var found []string
+	for _, line := range lines {
+		if text, is := strings.CutPrefix(line, "warning: "); is {
+			found = append(found, text)
+		}
+	}
+	return found
+}
+
+// verdict are the lines from uv's error on: what it says above is progress.
+func verdict(lines []string) []string {
+	for i, line := range lines {
+		if strings.HasPrefix(line, "error: ") || strings.HasPrefix(strings.TrimSpace(line), "×") {
+			return lines[i:]
+		}
+	}
+	return lines
+}
+
+// explain turns what uv said when it failed into an error that a person can act on.
+func explain(ctx context.Context, request Request, lines []string, err error) error {
+	target := fmt.Sprintf("Python %s on %s", request.Python, request.Platform)
+	said := strings.Join(verdict(lines), "\n")
+	fault := func(attribute, title, advice string) error {
+		cause := errors.New(said)
+		if said == "" {
+			cause = fmt.Errorf("uv said nothing and ended with %w", err)
+		}
+		return &problem.Problem{Title: title, Path: []any{attribute}, Object: target, Cause: cause, Advice: advice}
+	}
+	indexes := strings.Join(request.indexes(), ", ")
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: target, Cause: ctx.Err(), Advice: "The lock is as it was. Asked: " + indexes + "."})
+	case says(said, noPython):
+		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
+	case says(said, refused):
+		return fault("index", "Package index refused uv", "Check index.username and index.password_wo, and that the login may read "+indexes+". The login goes to the host of index.url alone.")
+	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
+		advice := "A lock takes wheels alone, and one for this Python and platform is missing. Require a version that has one, or change the target."
+		if request.OnlyBinary {
+			advice += " only_binary = false takes source distributions too, whose code then runs here and as root in the build."
+		}
+		return fault("requirements", "Package has no wheel for the target", advice)
+	case strings.Contains(said, unsatisfiable):
+		return fault("requirements", "Requirements cannot be resolved", "Change requirements or constraints so that they have a common solution. Constraints that nobody wrote are the base's kernel stack, whose versions a lock must keep.")
+	case says(said, certificate) && says(said, unreached):
+		return fault("index", "Certificate of the package index is not trusted by uv", "Give index.ca_certificates, or the file of certificates in DATALAYER_CA_BUNDLE. Asked: "+indexes+".")
+	case says(said, unreached):
+		return fault("index", "Package index did not answer uv", "Check index.url, the network and the proxies. Asked: "+indexes+".")
+	case says(said, unparsed):
+		return fault("requirements", "uv does not understand an argument", "Correct it, or check that uv_version knows it.")
+	}
+	return fault("requirements", "uv could not resolve the requirements", "")
+}
