@@ -15,21 +15,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-func TestNothingPrintsASecret(t *testing.T) {
-	client, err := e2b.New(e2b.Options{APIKey: secret.New("e2b_canary")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sandbox := e2b.Sandbox{SandboxID: "i1", EnvdToken: secret.New("canary"), TrafficToken: secret.New("canary")}
-	start := e2b.BuildStart{Registry: &e2b.RegistryLogin{Username: "ci", Password: secret.New("canary")}}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		text := fmt.Sprintf(verb+verb+verb+verb+verb, client, sandbox, client.Running(sandbox), start, *start.Registry)
-		if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%x", "canary")) {
-			t.Errorf("%s prints a secret: %s", verb, text)
-		}
-	}
-}
-
 func TestAddressesAreChecked(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options e2b.Options

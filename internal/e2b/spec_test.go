@@ -366,7 +366,7 @@ func (d *document) compareMember(t *testing.T, name, member string, kind reflect
 		kind = kind.Elem()
 	}
 	want := map[reflect.Kind]string{reflect.String: "string", reflect.Int: "integer", reflect.Bool: "boolean", reflect.Slice: "array", reflect.Map: "object", reflect.Struct: "object"}[kind.Kind()]
-	if kind == reflect.TypeFor[time.Time]() {
+	if kind == reflect.TypeFor[time.Time]() || kind == reflect.TypeFor[e2b.WireSecret]() {
 		want = "string"
 	}
 	if declared.Type != "" && declared.Type != want {

@@ -55,9 +55,13 @@ type startBody struct {
 }
 
 type registryBody struct {
-	Type, Username, Password                      string
-	AWSAccessKeyID, AWSSecretAccessKey, AWSRegion string
-	ServiceAccountJSON                            string
+	Type     string `json:"type"`
+	Username string `json:"username"`
+	Login    string `json:"password"`
+	KeyID    string `json:"awsAccessKeyId"`
+	Key      string `json:"awsSecretAccessKey"`
+	Region   string `json:"awsRegion"`
+	Account  string `json:"serviceAccountJson"`
 }
 
 type stepBody struct {
@@ -169,7 +173,7 @@ func (r *registryBody) refused() string {
 	if r == nil {
 		return ""
 	}
-	need := map[string][]string{"registry": {r.Username, r.Password}, "aws": {r.AWSAccessKeyID, r.AWSSecretAccessKey, r.AWSRegion}, "gcp": {r.ServiceAccountJSON}}
+	need := map[string][]string{"registry": {r.Username, r.Login}, "aws": {r.KeyID, r.Key, r.Region}, "gcp": {r.Account}}
 	values, known := need[r.Type]
 	if !known {
 		return "input matches no schemas of oneOf"
