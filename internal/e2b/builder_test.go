@@ -81,7 +81,7 @@ func TestALostBuildRequestOfAnotherIsNotAdopted(t *testing.T) {
 func TestCancelWhileTheRequestIsUnanswered(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	w.Inject(e2btest.Fault{Route: askBuild, Lose: true, Before: func(e2btest.Request) { cancel() }})
+	w.Inject(e2btest.Fault{Route: askBuild, Lose: true, After: cancel})
 	accepted := false
 	order := order()
 	order.Accept = func(e2b.RequestedBuild) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,12 +15,61 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 )
 
+// crowd is a clock for several that wait: it moves on, to the next who is to wake, only when all of them wait.
+type crowd struct {
+	mu    sync.Mutex
+	now   time.Time
+	awake int
+	wakes map[chan struct{}]time.Time
+}
+
+func (c *crowd) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *crowd) Sleep(ctx context.Context, d time.Duration) error {
+	woken := make(chan struct{})
+	c.mu.Lock()
+	c.wakes[woken] = c.now.Add(d)
+	c.rest()
+	c.mu.Unlock()
+	<-woken
+	return ctx.Err()
+}
+
+// Leave says that one of them is done.
+func (c *crowd) Leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest()
+}
+
+func (c *crowd) rest() {
+	if c.awake--; c.awake > 0 || len(c.wakes) == 0 {
+		return
+	}
+	next := slices.MinFunc(slices.Collect(maps.Values(c.wakes)), time.Time.Compare)
+	c.now = next
+	for woken, at := range c.wakes {
+		if !at.After(next) {
+			delete(c.wakes, woken)
+			c.awake++
+			close(woken)
+		}
+	}
+}
+
 func TestManyTemplatesWithFewSlots(t *testing.T) {
-	w := newWorld(t, e2btest.Options{Teams: map[string]e2btest.Team{e2btest.Key: {Slug: "acme", MaxBuilds: 3}}, Pace: time.Second})
-	var group sync.WaitGroup
 	ids := make([]string, 25)
+	clock := &crowd{now: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC), awake: len(ids), wakes: map[chan struct{}]time.Time{}}
+	w := newWorld(t, e2btest.Options{Teams: map[string]e2btest.Team{e2btest.Key: {Slug: "acme", MaxBuilds: 3}}, Pace: time.Second, Now: clock.Now})
+	w.client = w.clientOn(t, e2btest.Key, clock)
+	var group sync.WaitGroup
 	for i := range ids {
 		group.Go(func() {
+			defer clock.Leave()
 			order := order()
 			order.Request.Name, order.Request.Tags = fmt.Sprintf("agent-%d", i), []string{fmt.Sprintf("dl-%d", i)}
 			built, err := w.client.NewBuilder().Build(t.Context(), order)
@@ -31,6 +82,9 @@ func TestManyTemplatesWithFewSlots(t *testing.T) {
 	group.Wait()
 	if n := w.Count(askBuild); n <= 25 {
 		t.Errorf("asked %d times for 25 builds with 3 slots", n)
+	}
+	if builds := w.Builds(); len(builds) != 25 {
+		t.Errorf("%d builds were made", len(builds))
 	}
 	w.nothingLeft(t, ids...)
 }

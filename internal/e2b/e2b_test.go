@@ -12,6 +12,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -25,7 +26,9 @@ type world struct {
 func newWorld(t *testing.T, options e2btest.Options) world {
 	t.Helper()
 	clock := e2btest.NewClock()
-	options.Now = clock.Now
+	if options.Now == nil {
+		options.Now = clock.Now
+	}
 	server, err := e2btest.New(options)
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +41,14 @@ func newWorld(t *testing.T, options e2btest.Options) world {
 
 func (w world) clientWith(t *testing.T, key string) *e2b.Client {
 	t.Helper()
+	return w.clientOn(t, key, w.clock)
+}
+
+func (w world) clientOn(t *testing.T, key string, clock retry.Clock) *e2b.Client {
+	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	client, err := e2b.New(e2b.Options{APIKey: secret.New(key), APIURL: w.URL, SandboxURL: w.URL, Transport: transport, Clock: w.clock,
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(key), APIURL: w.URL, SandboxURL: w.URL, Transport: transport, Clock: clock,
 		UserAgent: "terraform-provider-datalayer/test"})
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,9 @@ type Fault struct {
 	Reset, Lose, Truncate bool
 	// Hold keeps the request, not carried out, until Release or until its client goes.
 	Hold bool
-	// Before is called when it hits, before anything else.
+	// Before is called when it hits, before anything else, and After when a lost request was carried out.
 	Before func(Request)
+	After  func()
 
 	released chan struct{}
 }
@@ -101,6 +102,9 @@ func (f *Fault) serve(c *call, carryOut func(*call)) {
 	case f.Lose:
 		c.w = httptest.NewRecorder()
 		carryOut(c)
+		if f.After != nil {
+			f.After()
+		}
 		panic(http.ErrAbortHandler)
 	case f.Truncate:
 		f.truncate(c, carryOut)
