@@ -27,10 +27,10 @@ func (p passing) Unwrap() error        { return p.Problem }
 type buildFailure struct {
 	request Request
 	daemon  *Daemon
-	step    *step
-	masker  secret.Masker
-	// refusals are why the last token for a host could not be had; nil if it could. The daemon knows nothing of it.
-	refusals map[string]error
+	// logins is what the daemon was given, and why it was not given more.
+	logins *credentialServer
+	step   *step
+	masker secret.Masker
 }
 
 var (
@@ -41,19 +41,8 @@ var (
 	refusedCode  = lazyregexp.New(`failed to push \S+: (unauthorized|denied)\b`)
 	brokenWire   = lazyregexp.New(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
 	diskFull     = lazyregexp.New(`no space left on device|disk quota exceeded`)
-	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
-	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
-	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
-	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
-	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
-	indexRefused = lazyregexp.New(`(?m)^datalayer: index answered (401|403) .*$`)
-	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
-	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
-	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
 	processEnded = lazyregexp.New(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
 	aptMissing   = lazyregexp.New(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
-	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
 	notFoundExec = lazyregexp.New(`executable file not found|exit code: 127`)
 )
 
@@ -81,9 +70,13 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case pushFailed.MatchString(text):
-		return f.pushProblem(err)
+		return f.pushProblem(ctx, err)
 	case pullFailed.MatchString(text):
-		return f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		p := f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		if refusedLogin(text) && f.logins.renewed(ctx, f.request.Base.Host) {
+			return passing{p}
+		}
+		return p
 	case grpcerrors.Code(err) == codes.Unavailable:
 		return f.problem("Connection to BuildKit was lost during the build", err, "Apply again: finished steps are in the daemon's cache.")
 	}
@@ -100,6 +93,16 @@ func (f buildFailure) problem(title string, cause error, advice string) *problem
 }
 
 func (f buildFailure) ownCommand() bool { return strings.HasPrefix(f.step.name, stepPostInstall) }
+
+// networked tells whether the post-install command that failed had the network.
+func (f buildFailure) networked() bool {
+	for i, command := range f.request.Spec.PostInstall {
+		if strings.HasSuffix(f.step.name, fmt.Sprintf("%s[%d]", stepPostInstall, i)) {
+			return command.Network != nil && *command.Network
+		}
+	}
+	return false
+}
 
 // stepProblem knows what the provider's own steps print when they fail.
 func (f buildFailure) stepProblem(err error) error {
@@ -119,7 +122,11 @@ func (f buildFailure) stepProblem(err error) error {
 	case strings.HasPrefix(f.step.name, stepWrite):
 		return f.at("files", f.problem("File could not be written", err, "The base has something else at this path or above it. Choose another path."))
 	case f.ownCommand():
-		return f.at("post_install", f.problem("Post-install command failed", err, "Mend the command, or what it needs. It ran as 1000:100 in /home/datalayer/content, cut off from the network."))
+		network := "cut off from the network: network = true lets it reach one"
+		if f.networked() {
+			network = "with the daemon's network"
+		}
+		return f.at("post_install", f.problem("Post-install command failed", err, "Mend the command, or what it needs. It ran as 1000:100 in /home/datalayer/content, "+network+"."))
 	}
 	return nil
 }
@@ -129,83 +136,30 @@ func (f buildFailure) at(attribute string, p *problem.Problem) *problem.Problem 
 	return p
 }
 
-func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
-	var incomplete []string
-	for _, line := range f.step.lines {
-		if match := newProblem.FindStringSubmatch(line); match != nil {
-			incomplete = append(incomplete, match[1])
-		}
+func (f buildFailure) pushProblem(ctx context.Context, err error) error {
+	text, host := err.Error(), f.request.Repository.Host
+	renewed := refusedLogin(text) && f.logins.renewed(ctx, host)
+	refusal := f.logins.refusal(host)
+	p := f.problem("Image was built but not pushed", f.withRefusal(err, host), "The build is in the daemon's cache; apply again once the registry takes it.")
+	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
+	if renewed {
+		return passing{p}
 	}
-	if len(incomplete) > 0 {
-		return f.problem("Locked packages do not fit together", errors.New(strings.Join(incomplete, "\n")),
-			"`pip check` found this after the installation and not before. Resolve the lock again with all its dependencies (`uv pip compile --generate-hashes`).")
+	var unavailable *problem.Problem
+	if errors.As(refusal, &unavailable) {
+		p.Advice = fmt.Sprintf("The build finished, but the login for %s had expired when the image was pushed, and no new one could be had. %s Then apply again: the build is in the daemon's cache.", host, unavailable.Advice)
+		return p
 	}
-	if hashMismatch.MatchString(log) {
-		return f.problem("Hash mismatch in the locked packages", errors.New(describeMismatch(f.step.lines)),
-			"The index serves other bytes than the lock was made from. Nothing was installed. Resolve the lock again, and find out why the file changed before you trust it.")
-	}
-	if f.request.PackageIndex != nil && indexRefused.MatchString(log) {
-		return f.problem("Package index refused the login", errors.New(indexRefused.FindString(log)), "Check package_index.username and package_index.password_wo, and that the login may read the index "+f.request.PackageIndex.URL.Redacted()+".")
-	}
-	if match := indexSilent.FindStringSubmatch(log); match != nil {
-		return f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+").")
-	}
-	if match := noSuchDist.FindStringSubmatch(log); match != nil {
-		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."
-		cause := match[0]
-		if other := otherPython.FindStringSubmatch(log); other != nil {
-			cause += "\nOther Pythons only: " + other[1]
-		}
-		return f.problem("Locked package has no file for this Python", errors.New(cause), advice)
-	}
-	if noBackend.MatchString(log) {
-		found := noBackend.FindAllString(log, -1)
-		cause := found[len(found)-1]
-		if collected := collecting.FindAllStringSubmatch(log, -1); collected != nil {
-			cause = collected[len(collected)-1][1] + ": " + cause
-		}
-		return f.problem("Locked package needs a build backend", errors.New(cause),
-			"It comes as source only, and its backend would have to be fetched without a hash. Lock a version that has a wheel, or use a base that holds the backend.")
-	}
-	return f.problem("Locked packages were not installed", err, "")
-}
-
-// describeMismatch gathers pip's report: package, expected hashes, and the one it got.
-func describeMismatch(lines []string) string {
-	var out []string
-	for _, line := range lines {
-		if match := mismatched.FindStringSubmatch(line); match != nil {
-			out = append(out, match[1]+" from "+match[2])
-		} else if match := expectedHash.FindStringSubmatch(line); match != nil {
-			if match[3] != "" {
-				out = append(out, "  or       "+match[3])
-			} else {
-				out = append(out, "  expected "+match[1]+" "+match[2])
-			}
-		} else if match := gotHash.FindStringSubmatch(line); match != nil {
-			out = append(out, "  got      "+match[1])
-		}
-	}
-	return strings.Join(out, "\n")
-}
-
-func (f buildFailure) pushProblem(err error) error {
-	text := err.Error()
-	refusal := f.refusals[f.request.Repository.Host]
 	if refusal != nil {
 		// The registry's own answer is then to a token that is none.
 		text = refusal.Error()
 	}
-	p := f.problem("Image was built but not pushed", f.withRefusal(err, f.request.Repository.Host), "The build is in the daemon's cache; apply again once the registry takes it.")
-	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
-	status := statusWord.FindString(text)
-	if code := refusedCode.FindStringSubmatch(text); code != nil && status == "" {
-		status = map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+	if status := codeStatus(text); status != "" && statusWord.FindString(text) == "" {
 		p.Cause = fmt.Errorf("%w (%s)", p.Cause, status)
 	}
 	switch {
-	case strings.Contains(status, "401"), strings.Contains(status, "403"), strings.Contains(text, "insufficient_scope"):
-		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
+	case refusedLogin(text):
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", host)
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
 			p.Advice += " A registry that closes the connection without a word may not have the repository."
@@ -215,9 +169,24 @@ func (f buildFailure) pushProblem(err error) error {
 	return p
 }
 
-// withRefusal adds what the token service of a host said.
+// codeStatus is the status that a registry's code in a refused push stands for; "" without one.
+func codeStatus(text string) string {
+	code := refusedCode.FindStringSubmatch(text)
+	if code == nil {
+		return ""
+	}
+	return map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+}
+
+// refusedLogin recognises what a daemon says of a registry that does not take its login.
+func refusedLogin(text string) bool {
+	status := statusWord.FindString(text) + codeStatus(text)
+	return strings.Contains(status, "401") || strings.Contains(status, "403") || strings.Contains(text, "insufficient_scope")
+}
+
+// withRefusal adds why a login or token for the host could not be had.
 func (f buildFailure) withRefusal(err error, host string) error {
-	if refusal := f.refusals[host]; refusal != nil {
+	if refusal := f.logins.refusal(host); refusal != nil {
 		return fmt.Errorf("%w\n%w", err, refusal)
 	}
 	return err

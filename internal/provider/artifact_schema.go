@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"fmt"
+	"io"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -28,6 +30,9 @@ type artifactArguments struct {
 	BaseRegistry   types.Object `tfsdk:"base_registry"`
 	RebuildTrigger types.Map    `tfsdk:"rebuild_trigger"`
 }
+
+// Format keeps the password of base_registry out of every way of printing.
+func (artifactArguments) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "artifact") }
 
 // artifactOutputs are the outputs of the schema that all artifacts share.
 type artifactOutputs struct {
@@ -79,7 +84,7 @@ func sharedArguments() map[string]schema.Attribute {
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
 				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
 			}}},
-		"base_registry": registryAttribute("The login for the host of `base`."),
+		"base_registry": sourceRegistryAttribute("base"),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
 	}
