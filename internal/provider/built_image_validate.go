@@ -53,6 +53,9 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 			diagnostics.AddAttributeError(path.Root(l.attribute).AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", l.attribute, l.attribute))
 		}
 	}
+	for _, l := range []loginBlock{pull, push} {
+		appendProblems(diagnostics, passwordFaults(member[types.String](l.block, "password_wo"), l.attribute, "password_wo").Err(), "Invalid login")
+	}
 	base, err := reference.Parse(from.ValueString())
 	if err != nil || pull.block.IsNull() || push.block.IsNull() || pull.block.IsUnknown() || push.block.IsUnknown() {
 		return

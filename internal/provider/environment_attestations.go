@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -128,6 +126,6 @@ func adoptedAttestations(configured types.Object) types.Object {
 func validateSBOM(configured types.Object, diagnostics *diag.Diagnostics) {
 	sbom, generator := member[types.Bool](configured, "sbom"), member[types.String](configured, "sbom_generator")
 	if !sbom.IsNull() && !sbom.IsUnknown() && !sbom.ValueBool() && !generator.IsNull() && !generator.IsUnknown() {
-		diagnostics.AddAttributeError(attributePath([]any{"attestations", "sbom_generator"}), "SBOM generator without an SBOM", fmt.Sprintf("attestations.sbom is false, so %q would never run. Remove one of the two.", generator.ValueString()))
+		diagnostics.AddAttributeError(attributePath([]any{"attestations", "sbom_generator"}), "SBOM generator without an SBOM", "attestations.sbom is false, so attestations.sbom_generator would never run. Remove one of the two.")
 	}
 }

@@ -28,7 +28,7 @@ func packageIndexAttribute() schema.Attribute {
 
 func buildSecretsAttribute() schema.Attribute {
 	return schema.MapAttribute{Optional: true, WriteOnly: true, ElementType: types.StringType, // Not Sensitive: a new mark would plan a change of every state that an earlier release wrote.
-		MarkdownDescription: "Secrets for the `apt_packages` and `post_install` steps: each is the file `/run/secrets/<key>`, mode 0400, readable by the step's user alone. Write-only; in no layer, log or attestation, unless a command writes it there. A key is letters, digits, `.`, `_` or `-`, and does not start with `datalayer-`."}
+		MarkdownDescription: "Secrets for the `apt_packages` and `post_install` steps: each is the file `/run/secrets/<key>`, mode 0400, readable by the step's user alone. Write-only; in no layer, log or attestation, unless a command writes it there. A key is 1 to 128 letters, digits, `.`, `_` or `-`, the first a letter, digit or `_`, and does not start with `datalayer-`. A value has at most 500 KiB. In logs and errors it is masked, and so is each of its lines, unless it is shorter than 4 bytes, which would mask ordinary words."}
 }
 
 // packageIndex reads the index from the configuration: write-only values are in no plan.

@@ -141,6 +141,10 @@ func addLogins(static credential.Static, logins map[string]attr.Value, resp *pro
 			resp.Diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host.", address, credential.RegistriesVariable))
 			continue
 		}
+		if faults := passwordFaults(password, "registries", problem.Key(address), "password"); len(faults) > 0 {
+			appendProblems(&resp.Diagnostics, faults, "Invalid registry login")
+			continue
+		}
 		static[host] = image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the provider's registries"}
 	}
 }
