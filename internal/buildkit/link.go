@@ -15,7 +15,7 @@ type link struct {
 	address string
 	// argument is where the configuration says the address.
 	argument string
-	options []client.ClientOpt
+	options  []client.ClientOpt
 	// tls is nil where none is spoken; program is nil where none is started.
 	tls     *tls.Config
 	program *program

@@ -41,7 +41,7 @@ func tlsFailure(ctx context.Context, address, argument string, config *tls.Confi
 		return nil
 	case errors.As(fault, &name):
 		p.Title = "TLS certificate of BuildKit is for another name"
-		p.Advice = "The daemon's certificate has to name the host of "+argument+" (subject alternative name). Use a name that it has, or issue another."
+		p.Advice = "The daemon's certificate has to name the host of " + argument + " (subject alternative name). Use a name that it has, or issue another."
 	case errors.As(fault, &untrusted):
 		p.Title = "TLS certificate of BuildKit is not trusted"
 		p.Advice = "buildkit.tls.ca has to be the certificate of the authority that signed the daemon's. Check too that the certificate has not expired. `openssl s_client -connect HOST:PORT -showcerts` shows what the daemon sends."
