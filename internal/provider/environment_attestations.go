@@ -25,7 +25,7 @@ var (
 
 func attestationsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true, Computed: true,
-		MarkdownDescription: "The in-toto statements that BuildKit attaches to the image. A change replaces the image, but for one that was built or imported without this argument. With a statement, `digest` is that of an index, which differs at each build; `manifests` are the images' own. It is not part of the cache key.",
+		MarkdownDescription: "The in-toto statements that BuildKit attaches to the image. A change replaces the image, but for one that was built or imported without this argument. With a statement, `digest` is that of an index, which differs at each build; `manifests` are the images' own. It is not part of the cache key. Left out, both statements are made, each with its default; an imported image gets none until its next build.",
 		Attributes: map[string]schema.Attribute{
 			"sbom": schema.BoolAttribute{Optional: true, Computed: true, MarkdownDescription: "Attach an SBOM (SPDX) for each platform. Default: `true`."},
 			"sbom_generator": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{pinnedReference()},
