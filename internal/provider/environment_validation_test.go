@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 )
 
 // mistake is a configuration that plan refuses: where it is wrong, and what the error says of the value and the fix.
@@ -227,4 +228,22 @@ func TestValidation_OfBuildInputs(t *testing.T) {
 		{"secret with a name of ours", s.config(`build_secrets_wo = { "datalayer-x" = "cnry-1" }`), at("build_secrets_wo", key("datalayer-x")), []string{"Invalid name of a build secret", `"datalayer-"`}},
 		{"generator without an SBOM", s.config(`attestations = { sbom = false, sbom_generator = "h.example/g@sha256:` + strings.Repeat("a", 64) + `" }`), at("attestations", "sbom_generator"), []string{"SBOM generator without an SBOM", "Remove one"}},
 	})
+}
+
+// TestValidation_WarnsOfWhatNothingUses has plans that are good otherwise.
+func TestValidation_WarnsOfWhatNothingUses(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	for summary, arguments := range map[string]string{
+		"Package index without a lock":        `package_index = { url = "https://packages.example.com/simple/" }`,
+		"Build secrets that no step is given": `build_secrets_wo = { a = "some-secret" }`,
+		"Version of no build secrets":         `build_secrets_wo_version = 2`,
+	} {
+		t.Run(summary, func(t *testing.T) {
+			s.forget()
+			s.runUntil(t, func(*terraform.State) error {
+				s.warned(t, summary)
+				return nil
+			}, resource.TestStep{Config: s.config(arguments), PlanOnly: true, ExpectNonEmptyPlan: true})
+		})
+	}
 }
