@@ -150,7 +150,10 @@ func TestUnknown_AttestationsReplaceWhatHasSome(t *testing.T) {
 		resource.TestStep{Config: config("min"), ConfigPlanChecks: expect(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
 	)
 	imported, _ := s.retained(t, "")
-	s.run(t, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
+	s.runUntil(t, func(*terraform.State) error {
+		s.warned(t, "Image lacks attestations that are asked for", "lacks: provenance of linux/amd64")
+		return s.left(t)
+	}, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
 }
 
 func TestUnknown_VersionMovesTheTagInPlace(t *testing.T) {
