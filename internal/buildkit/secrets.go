@@ -18,6 +18,8 @@ const (
 	indexCASecret = "datalayer-index-ca"
 	// buildSecretPrefix keeps the user's names apart from ours.
 	buildSecretPrefix = "build-secret-"
+	// triggerSecret, with a digest behind it, is never given.
+	triggerSecret = "datalayer-rebuild-trigger"
 )
 
 // mounts are all secrets of the request by their id.
@@ -74,7 +76,10 @@ func (i PackageIndex) Basic() secret.Value { return basic(i.Username, i.Password
 // the registry's own words. A login that cannot be had is reported where it is used.
 func (r Request) loginSecrets(ctx context.Context) []secret.Value {
 	var values []secret.Value
-	for _, host := range append(r.Cache.hosts(), r.Base.Host, r.Repository.Host) {
+	for _, host := range append(r.Cache.hosts(), r.Base.Host, r.Repository.Host, r.Attestations.SBOMGenerator.Host) {
+		if host == "" {
+			continue
+		}
 		if login, err := r.Credentials.Credential(ctx, host); err == nil {
 			values = append(values, login.Password, login.RefreshToken, basic(login.Username, login.Password))
 		}

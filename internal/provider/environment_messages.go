@@ -38,7 +38,8 @@ func keepsState(err error) error {
 
 // deleteKeepsState adds to a destroy's error what to do if the registry will not answer again.
 func deleteKeepsState(err error) error {
-	return advised(err, "State is kept. To give the image up where it is: set deletion_policy = \"retain\", apply, then destroy, each with `-refresh=false` if the registry does not answer.")
+	return advised(err, "State is kept. To give the image up where it is: set deletion_policy = \"retain\", apply, then destroy, each with `-refresh=false` if the registry does not answer. "+
+		"For a deposed object, which a replacement has left, that comes too late: it keeps the policy that it was made with. Note the resource's reference, then run `terraform state rm` with its address, and `terraform import` with address and reference.")
 }
 
 // advised adds a sentence to the advice of a problem.
@@ -74,7 +75,7 @@ func (k imageKind) warnOfRemains(state builtImage, removed image.Removed, diagno
 		return ours && !state.Tag.IsNull()
 	})
 	if len(foreign) > 0 {
-		diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("%s is out of state and still there, because other tags point to it: %s.", ref, strings.Join(foreign, ", ")))
+		diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("%s is out of state and still there, because other tags point to it or to an index that lists it: %s.", ref, strings.Join(foreign, ", ")))
 	}
 	for _, kept := range removed.Kept {
 		diagnostics.AddWarning(k.noun+" was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s.", kept.What, kept.ID, kept.Why))
