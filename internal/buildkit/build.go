@@ -172,7 +172,9 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 	case s.result.Python != "" && s.result.Python != short:
 		err = unsuitableBase(s.request, fmt.Errorf("it has Python %s on one platform and %s on another", s.result.Python, short))
 	default:
-		err = r.content().fits()
+		if err = r.content().fits(); err == nil {
+			err = checkHeader(s.request, found.Python)
+		}
 	}
 	s.result.Python = short
 	return found, err

@@ -133,6 +133,7 @@ func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, 
 		running.failed(err, "Network of the resolution cannot be set up")
 		return nil
 	}
+	defer r.services.warn(running.diagnostics)
 	request.Prior, request.Upgrade, request.Network, request.Secrets = prior, prior == nil && running.kind == "update", network, r.services.secrets(logins)
 	runner, err := r.services.lockRunner(plan, given, logins)
 	if err != nil {

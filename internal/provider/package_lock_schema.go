@@ -89,8 +89,12 @@ func lockIndexAttribute() schema.Attribute {
 }
 
 func lockRegistryAttribute() schema.Attribute {
-	attribute, _ := registryAttribute("").(schema.SingleNestedAttribute)
-	attribute.MarkdownDescription = "The login for the host of `base`. It goes before the provider's `registries` and the Docker configuration. A change resolves nothing."
+	attribute, _ := sourceRegistryAttribute("base").(schema.SingleNestedAttribute)
+	attribute.MarkdownDescription = "The login for the host of `base`: `username` and `password_wo`, or `role_arn` for an image on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration. A change resolves nothing."
+	attribute.Attributes = maps.Clone(attribute.Attributes)
+	attribute.Attributes["password_wo_version"] = schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and resolves nothing."}
+	attribute.Attributes["role_arn"] = schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
+		MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each resolution, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`."}
 	return attribute
 }
 

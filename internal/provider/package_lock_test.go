@@ -218,7 +218,7 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 		"timeout":           {`"app"`, `timeouts = { create = "0s" }`, []string{"Timeout is not positive"}},
 		"base":              {`"app"`, `base = "python:3.13"`, []string{"base"}},
 		"registry, no base": {`"app"`, `base_registry = { username = "u", password_wo = "cnry-1" }`, []string{"Login for a base that is not there"}},
-		"empty password":    {`"app"`, base + `base_registry = { username = "u", password_wo = "" }`, []string{"Empty password for the registry of the base"}},
+		"empty password":    {`"app"`, base + `base_registry = { username = "u", password_wo = "" }`, []string{"Empty registry password at plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := "python_version = \"3.13\"\n"
