@@ -112,7 +112,7 @@ func (r *packageLockResource) ImportState(ctx context.Context, req resource.Impo
 		resp.Diagnostics.AddError("Imported lock is for more than one target", "It has markers that differ between platforms or Pythons, and a lock of this resource is for one target. Compile it without --universal.")
 		return
 	}
-	for name, value := range map[string]any{"content": locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
+	for name, value := range map[string]any{"content": locked.MadeFor().Header() + locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
 	}
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)

@@ -156,6 +156,13 @@ func TestRemote_Failures(t *testing.T) {
 	fails(other, "Base does not fit the lock", "linux/amd64, not linux/arm64")
 	other.Platform = "x86_64-unknown-linux-musl"
 	fails(other, "Base does not fit the lock", "another C library")
+
+	plain, err := reference.ParsePinned(r.env.PlainDebianReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Base.Reference = plain
+	fails(r.request(t, "private-tool"), "Base does not fit the lock", "no python3 on its PATH", "datalayer_base_image")
 }
 
 func TestRemote_EndsWithItsContext(t *testing.T) {
