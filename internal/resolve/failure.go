@@ -15,7 +15,7 @@ import (
 var (
 	noWheel     = []string{"no usable wheels", "no wheels", "building from source"}
 	noPython    = []string{"No interpreter found", "No Python "}
-	refused     = []string{"401", "403", "Unauthorized", "Forbidden", "missing credentials"}
+	refused     = []string{"401 Unauthorized", "403 Forbidden", "missing credentials"}
 	certificate = []string{"certificate", "Certificate", "UnknownIssuer", "BadSignature", "TLS handshake"}
 	unreached   = []string{"Failed to fetch", "error sending request", "dns error", "tcp connect error", "Connection refused", "timed out", "Could not connect", "Request failed"}
 	unparsed    = []string{"Couldn't parse", "invalid value"}
