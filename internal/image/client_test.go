@@ -11,6 +11,8 @@ import (
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 const someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -216,7 +218,7 @@ func TestCancelDuringAPauseIsSeen(t *testing.T) {
 	f := newFake(t)
 	f.on("HEAD", "manifests/v1", answering(503, "", ""))
 	ctx, cancel := context.WithCancel(t.Context())
-	c := New(Options{Retry: RetryPolicy{Sleep: func(ctx context.Context, _ time.Duration) error {
+	c := New(Options{Retry: retry.Policy{Sleep: func(ctx context.Context, _ time.Duration) error {
 		cancel()
 		return ctx.Err()
 	}}})

@@ -18,6 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -130,7 +131,7 @@ func (k call) spoiled(cause error) *Error {
 func (c *Client) refused(k call, host string, response *http.Response, body []byte) *Error {
 	e := k.failed(nil)
 	e.Status = response.StatusCode
-	e.retryAfter = retryAfter(response.Header)
+	e.retryAfter = retry.After(response.Header)
 	var answer struct {
 		Errors []struct{ Code, Message string }
 	}

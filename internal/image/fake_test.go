@@ -15,6 +15,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -138,7 +139,7 @@ func newClient(t *testing.T, credentials Credentials) (*Client, *waits) {
 	w := &waits{}
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return New(Options{Credentials: credentials, Transport: transport, Retry: RetryPolicy{Sleep: w.sleep}}), w
+	return New(Options{Credentials: credentials, Transport: transport, Retry: retry.Policy{Sleep: w.sleep}}), w
 }
 
 type login func(ctx context.Context, host string) (Credential, error)

@@ -1,0 +1,80 @@
+package e2b
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+const (
+	// deletePause is the first pause before a template is asked to go again, and deletePauseMax the longest.
+	deletePause, deletePauseMax = 5 * time.Second, time.Minute
+	// lastLook bounds what is asked after the caller's own time is over.
+	lastLook = 30 * time.Second
+)
+
+// DeleteTemplate removes a template with all its builds, once. One that is not there is no error.
+func (c *Client) DeleteTemplate(ctx context.Context, id string) error {
+	_, err := c.send(ctx, call{method: http.MethodDelete, path: "/templates/" + url.PathEscape(id)})
+	if NotFound(err) {
+		return nil
+	}
+	return report("E2B template could not be deleted", id, err)
+}
+
+// InUse tells whether E2B refused to delete a template because sandboxes of it run or are paused.
+func InUse(err error) bool {
+	e := requestError(err)
+	return e != nil && e.Status == http.StatusBadRequest && strings.Contains(e.Message, "sandboxes")
+}
+
+// DeleteUnused removes a template, and waits while sandboxes of it keep it, until ctx ends. It never ends a sandbox.
+func (c *Client) DeleteUnused(ctx context.Context, id string) error {
+	began := c.clock.Now()
+	for pause := deletePause; ; pause = min(2*pause, deletePauseMax) {
+		err := c.DeleteTemplate(ctx, id)
+		if !InUse(err) {
+			return err
+		}
+		c.logger.InfoContext(ctx, "E2B keeps the template while sandboxes use it", "template", id, "answer", requestError(err).Message, "wait", pause)
+		if slept := c.clock.Sleep(ctx, pause); slept != nil {
+			return c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))
+		}
+	}
+}
+
+func (c *Client) stillUsed(ctx context.Context, id string, refused, ended error, waited time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	p := &problem.Problem{Title: "E2B template is still used by sandboxes", Object: fmt.Sprintf("template %s, after %s", id, waited.Round(time.Second)),
+		Cause:  errors.Join(requestError(refused), ended),
+		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or give the deletion more time."}
+	used, err := c.Sandboxes(ctx, SandboxFilter{Template: id, States: []SandboxState{SandboxRunning, SandboxPaused}})
+	if err != nil {
+		p.Advice += " They could not be counted: " + err.Error() + "."
+		return p
+	}
+	count := map[SandboxState]int{}
+	var ids []string
+	for _, sandbox := range used {
+		count[sandbox.State]++
+		if len(ids) < 10 {
+			ids = append(ids, sandbox.SandboxID)
+		}
+	}
+	p.Object += fmt.Sprintf(": %d running and %d paused sandboxes", count[SandboxRunning], count[SandboxPaused])
+	if len(ids) > 0 {
+		p.Object += " (" + strings.Join(ids, ", ")
+		if len(used) > len(ids) {
+			p.Object += ", …"
+		}
+		p.Object += ")"
+	}
+	return p
+}

@@ -1,0 +1,327 @@
+package e2btest
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The words for where a build stands.
+const (
+	waiting  = "waiting"
+	building = "building"
+	ready    = "ready"
+	failed   = "error"
+)
+
+const (
+	superseded  = "The build was canceled because it was superseded by a newer one."
+	diskSize    = 2048
+	envdVersion = "0.6.13"
+	// waitsFor and buildsFor are how long E2B lets a build wait and build.
+	waitsFor, buildsFor = 40 * time.Minute, time.Hour
+)
+
+type build struct {
+	id          string
+	template    *template
+	asked       []string // the tags of its request, by which builds supersede each other
+	cpu, memory int
+	requested   time.Time
+	started     time.Time
+	finished    time.Time
+	state       string
+	start       startBody
+	// what it will do: the log, when it ends, how, and what is in the caches then.
+	lines   []logLine
+	ends    time.Time
+	outcome string
+	reason  reason
+	keeps   func()
+	user    string
+	workdir string
+}
+
+type reason struct{ message, step string }
+
+type logLine struct {
+	at                   time.Time
+	message, level, step string
+}
+
+func (l logLine) json() map[string]any {
+	entry := map[string]any{"timestamp": l.at.UTC().Format("2006-01-02T15:04:05.000Z"), "message": l.message, "level": l.level}
+	if l.step != "" {
+		entry["step"] = l.step
+	}
+	return entry
+}
+
+type startBody struct {
+	FromImage, FromTemplate string
+	FromImageRegistry       *registryBody
+	Force                   bool
+	Steps                   []stepBody
+	StartCmd, ReadyCmd      string
+}
+
+type registryBody struct {
+	Type, Username, Password                      string
+	AWSAccessKeyID, AWSSecretAccessKey, AWSRegion string
+	ServiceAccountJSON                            string
+}
+
+type stepBody struct {
+	Type      string
+	Args      []string
+	FilesHash string
+	Force     bool
+}
+
+// statusOf brings a build up to the time and tells where it stands.
+func (s *Server) statusOf(b *build) string {
+	now := s.options.Now()
+	switch {
+	case b.state == waiting && now.Sub(b.requested) > waitsFor:
+		s.end(b, failed, "", "build is in waiting state for too long")
+	case b.state == building && b.ends.Sub(b.started) > buildsFor && now.Sub(b.started) > buildsFor:
+		s.end(b, failed, "", "build status polling timed out. Maximum build time is 1h0m0s.")
+	case b.state == building && !now.Before(b.ends):
+		b.state, b.finished = b.outcome, b.ends
+		if b.keeps != nil {
+			b.keeps()
+		}
+	}
+	return b.state
+}
+
+// end ends a build now, whatever it was to do. An end is for good.
+func (s *Server) end(b *build, state, step, message string) {
+	if b.state == ready || b.state == failed {
+		return
+	}
+	now := s.options.Now()
+	b.state, b.finished, b.reason = state, now, reason{message, step}
+	kept := b.lines[:0:0]
+	for _, line := range b.lines {
+		if !line.at.After(now) {
+			kept = append(kept, line)
+		}
+	}
+	b.lines = append(kept, logLine{at: now, message: "Build failed: " + message, level: "error"})
+}
+
+func (s *Server) listedBuild(b *build) map[string]any {
+	listed := map[string]any{"buildID": b.id, "status": s.statusOf(b), "createdAt": stamp(b.requested), "updatedAt": stamp(b.requested), "cpuCount": b.cpu, "memoryMB": b.memory}
+	if !b.finished.IsZero() {
+		listed["finishedAt"], listed["updatedAt"] = stamp(b.finished), stamp(b.finished)
+	}
+	if b.state == ready {
+		listed["diskSizeMB"], listed["envdVersion"] = diskSize, envdVersion
+	}
+	return listed
+}
+
+// agent is how E2B finds its own SDKs in a User-Agent, of which old ones get old templates.
+var agent = regexp.MustCompile(`(?:^|\s)e2b-(?:js|python)-sdk/(\S*)`)
+
+func (s *Server) startBuild(c *call) {
+	var body startBody
+	if !c.read(&body) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !uuidRule.MatchString(c.path["buildID"]) {
+		c.fail(http.StatusBadRequest, "Invalid build ID: %s", c.path["buildID"])
+		return
+	}
+	one := s.byID(c.path["templateID"])
+	b := s.buildOf(one, c.path["buildID"])
+	switch {
+	case one == nil, b == nil:
+		c.fail(http.StatusNotFound, "Error when getting template: template '%s' not found", c.path["templateID"])
+		return
+	case one.team != c.team:
+		c.fail(http.StatusForbidden, "User does not have access to the template")
+		return
+	case s.statusOf(b) != waiting:
+		c.fail(http.StatusBadRequest, "build is not in waiting state")
+		return
+	}
+	if found := agent.FindStringSubmatch(c.r.Header.Get("User-Agent")); found != nil && !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(found[1]) {
+		c.fail(http.StatusBadRequest, "Error when parsing user agent: invalid version %q", found[1])
+		return
+	}
+	if message := body.FromImageRegistry.refused(); message != "" {
+		c.fail(http.StatusBadRequest, schemaOf, "TemplateBuildStartV2", "fromImageRegistry", message)
+		return
+	}
+	if (body.FromImage == "") == (body.FromTemplate == "") {
+		const message = "failed to set template source: must specify either fromImage or fromTemplate"
+		s.end(b, failed, "", message)
+		c.fail(http.StatusInternalServerError, "Error when starting template build: %s", message)
+		return
+	}
+	for _, older := range one.builds {
+		if older != b && s.statusOf(older) == building && overlap(older.asked, b.asked) {
+			s.end(older, failed, "", superseded)
+		}
+	}
+	b.start, b.state, b.started = body, building, s.options.Now()
+	s.plan(b)
+	c.bytes(http.StatusAccepted, nil)
+}
+
+// refused says what the OpenAPI document does not allow of a login.
+func (r *registryBody) refused() string {
+	if r == nil {
+		return ""
+	}
+	need := map[string][]string{"registry": {r.Username, r.Password}, "aws": {r.AWSAccessKeyID, r.AWSSecretAccessKey, r.AWSRegion}, "gcp": {r.ServiceAccountJSON}}
+	values, known := need[r.Type]
+	if !known {
+		return "input matches no schemas of oneOf"
+	}
+	for _, value := range values {
+		if value == "" {
+			return "doesn't match any schema from \"oneOf\""
+		}
+	}
+	return ""
+}
+
+func (s *Server) buildOf(one *template, id string) *build {
+	if one == nil {
+		return nil
+	}
+	for _, b := range one.builds {
+		if b.id == id {
+			return b
+		}
+	}
+	return nil
+}
+
+// reading finds the build that a request reads, and answers if there is none.
+func (s *Server) reading(c *call) *build {
+	id := c.path["buildID"]
+	if !uuidRule.MatchString(id) {
+		c.fail(http.StatusBadRequest, "Invalid build id")
+		return nil
+	}
+	one := s.byID(c.path["templateID"])
+	b := s.buildOf(one, id)
+	switch {
+	case b == nil:
+		c.fail(http.StatusBadRequest, "Build '%s' not found", id)
+		return nil
+	case one.team != c.team:
+		c.fail(http.StatusForbidden, "You don't have access to this sandbox template (%s)", one.id)
+		return nil
+	}
+	return b
+}
+
+var levels = []string{"debug", "info", "warn", "error"}
+
+func levelOf(name string) int {
+	for i, level := range levels {
+		if level == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// page gives the log lines written by now at a level or above, from an offset, up to a limit of 100.
+func (s *Server) page(c *call, b *build, offset string) ([]logLine, bool) {
+	query := c.r.URL.Query()
+	from, limit, least := 0, 100, 0
+	for name, into := range map[string]*int{offset: &from, "limit": &limit} {
+		if text := query.Get(name); text != "" && name != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 || name == "limit" && n > 100 {
+				c.fail(http.StatusBadRequest, "validation error: error in openapi3filter.RequestError: parameter %q in query has an error: number must be at most 100", name)
+				return nil, false
+			}
+			*into = n
+		}
+	}
+	if text := query.Get("level"); text != "" {
+		if least = levelOf(text); least < 0 {
+			c.fail(http.StatusBadRequest, "validation error: error in openapi3filter.RequestError: parameter \"level\" in query has an error: value is not one of the allowed values")
+			return nil, false
+		}
+	}
+	now, lines := s.options.Now(), []logLine{}
+	for _, line := range b.lines {
+		if !line.at.After(now) && levelOf(line.level) >= least {
+			lines = append(lines, line)
+		}
+	}
+	from = min(from, len(lines))
+	return lines[from:min(from+limit, len(lines))], true
+}
+
+func (s *Server) getStatus(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.reading(c)
+	if b == nil {
+		return
+	}
+	status := s.statusOf(b)
+	lines, ok := s.page(c, b, "logsOffset")
+	if !ok {
+		return
+	}
+	entries, warned := []any{}, []any{}
+	for _, line := range lines {
+		entries = append(entries, line.json())
+		if line.step == b.reason.step && levelOf(line.level) >= levelOf("warn") {
+			warned = append(warned, line.json())
+		}
+	}
+	info := map[string]any{"templateID": b.template.id, "buildID": b.id, "status": status, "logs": []any{}, "logEntries": entries}
+	if status == failed && b.reason.message != "" {
+		reason := map[string]any{"message": b.reason.message, "logEntries": warned}
+		if b.reason.step != "" {
+			reason["step"] = b.reason.step
+		}
+		info["reason"] = reason
+	}
+	c.json(http.StatusOK, info)
+}
+
+func (s *Server) getLogs(c *call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.reading(c)
+	if b == nil {
+		return
+	}
+	lines, ok := s.page(c, b, "")
+	if !ok {
+		return
+	}
+	after, _ := strconv.ParseInt(c.r.URL.Query().Get("cursor"), 10, 64)
+	entries := []any{}
+	for _, line := range lines {
+		if line.at.UnixMilli() > after {
+			entries = append(entries, line.json())
+		}
+	}
+	c.json(http.StatusOK, map[string]any{"logs": entries})
+}
+
+// imageHost is the registry host of an image reference.
+func imageHost(image string) string {
+	first, _, found := strings.Cut(image, "/")
+	if !found || !strings.ContainsAny(first, ".:") && first != "localhost" {
+		return "docker.io"
+	}
+	return first
+}

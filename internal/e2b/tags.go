@@ -1,0 +1,90 @@
+package e2b
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// Tag is where a tag of a template points to. E2B lists the newest assignment, whether or not its build is ready.
+type Tag struct {
+	Tag       string    `json:"tag"`
+	BuildID   string    `json:"buildID"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+type assignTags struct {
+	Target string   `json:"target"`
+	Tags   []string `json:"tags"`
+}
+
+type assignedTags struct {
+	Tags    []string `json:"tags"`
+	BuildID string   `json:"buildID"`
+}
+
+type removeTags struct {
+	Name string   `json:"name"`
+	Tags []string `json:"tags"`
+}
+
+// Tags lists the tags of a template, given by id or name.
+func (c *Client) Tags(ctx context.Context, template string) ([]Tag, error) {
+	var got []Tag
+	_, err := c.send(ctx, call{method: http.MethodGet, path: "/templates/" + url.PathEscape(template) + "/tags", object: "/templates/" + template + "/tags", into: &got})
+	return got, report("Tags of the E2B template could not be read", template, err)
+}
+
+// AssignTags puts tags on a build that is ready, and so moves them there if another build had them. The template is
+// given by name. An answer that was lost is made up for by a look at where the tags point to.
+func (c *Client) AssignTags(ctx context.Context, template, buildID string, tags ...string) error {
+	const title = "Tags could not be put on the E2B build"
+	target := Reference(template, buildID)
+	object := fmt.Sprintf("%s, tags %s", target, strings.Join(tags, ", "))
+	for attempt := 1; ; attempt++ {
+		var got assignedTags
+		_, err := c.send(ctx, call{method: http.MethodPost, path: "/templates/tags", json: assignTags{target, tags}, into: &got, changes: true})
+		switch {
+		case err == nil && got.BuildID != buildID:
+			return &problem.Problem{Title: title, Object: object, Cause: fmt.Errorf("E2B put them on build %s", got.BuildID),
+				Advice: "Nothing that launches by build id is affected. Apply again to move them."}
+		case err == nil || !Unclear(err):
+			return report(title, object, err)
+		}
+		known, look := c.Tags(ctx, template)
+		switch {
+		case look != nil:
+			return report(title, object, errors.Join(err, look))
+		case pointTo(known, buildID, tags):
+			return nil
+		case attempt == 3:
+			return report(title, object, err)
+		}
+	}
+}
+
+// RemoveTags takes tags off whatever builds had them; tags that are not there are no error. A build without any tag
+// left can no longer be launched by id, so the last tag of a build that counts is not to be removed.
+func (c *Client) RemoveTags(ctx context.Context, template string, tags ...string) error {
+	_, err := c.send(ctx, call{method: http.MethodDelete, path: "/templates/tags", json: removeTags{template, tags}})
+	return report("Tags could not be removed from the E2B template", fmt.Sprintf("%s, tags %s", template, strings.Join(tags, ", ")), err)
+}
+
+func pointTo(known []Tag, buildID string, tags []string) bool {
+	at := map[string]string{}
+	for _, tag := range known {
+		at[tag.Tag] = tag.BuildID
+	}
+	for _, tag := range tags {
+		if at[tag] != buildID {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,144 @@
+package e2b
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// BuildRequest asks for a build of a template, which is made if the team has none of that name.
+type BuildRequest struct {
+	// Name of the template, as CheckName takes it.
+	Name string `json:"name"`
+	// Tags are put on the build at once, before it is ready. With none E2B takes "default".
+	Tags []string `json:"tags,omitempty"`
+	// CPUCount in cores and MemoryMB in MiB; E2B's own defaults (2 and 1024) if zero.
+	CPUCount int `json:"cpuCount,omitempty"`
+	MemoryMB int `json:"memoryMB,omitempty"`
+}
+
+// RequestedBuild is E2B's answer: the build waits to be started.
+type RequestedBuild struct {
+	TemplateID string   `json:"templateID"`
+	BuildID    string   `json:"buildID"`
+	Public     bool     `json:"public"`
+	Names      []string `json:"names"`
+	Tags       []string `json:"tags"`
+}
+
+// Template is a template with its builds, the newest first.
+type Template struct {
+	TemplateID string    `json:"templateID"`
+	Public     bool      `json:"public"`
+	Names      []string  `json:"names"`
+	CreatedAt  time.Time `json:"createdAt"`
+	UpdatedAt  time.Time `json:"updatedAt"`
+	Builds     []Build   `json:"builds"`
+}
+
+// Build finds a build by id; nil if the template has none such.
+func (t Template) Build(id string) *Build {
+	for i := range t.Builds {
+		if t.Builds[i].BuildID == id {
+			return &t.Builds[i]
+		}
+	}
+	return nil
+}
+
+// Build is one build of a template. CPU count and memory belong to the build.
+type Build struct {
+	BuildID    string     `json:"buildID"`
+	Status     Status     `json:"status"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+	FinishedAt *time.Time `json:"finishedAt"`
+	CPUCount   int        `json:"cpuCount"`
+	MemoryMB   int        `json:"memoryMB"`
+	DiskSizeMB int        `json:"diskSizeMB"`
+}
+
+// Status of a build: waiting, building, then ready or error for good. Other words may come with a later E2B.
+type Status string
+
+// The words of today's E2B.
+const (
+	StatusWaiting  Status = "waiting"
+	StatusBuilding Status = "building"
+	StatusReady    Status = "ready"
+	StatusError    Status = "error"
+)
+
+// ListedTemplate is a template in the team's list. Its build is the last ready one tagged "default", and all zero if
+// there is none.
+type ListedTemplate struct {
+	TemplateID  string    `json:"templateID"`
+	BuildID     string    `json:"buildID"`
+	CPUCount    int       `json:"cpuCount"`
+	MemoryMB    int       `json:"memoryMB"`
+	Public      bool      `json:"public"`
+	Names       []string  `json:"names"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+	BuildCount  int       `json:"buildCount"`
+	BuildStatus Status    `json:"buildStatus"`
+}
+
+// Alias is what a name stands for.
+type Alias struct {
+	TemplateID string `json:"templateID"`
+	Public     bool   `json:"public"`
+}
+
+// RequestBuild asks for a build. It waits for a slot while the team has as many builds as it may, until ctx ends. An
+// error for which Unclear holds may have made the build all the same.
+func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (RequestedBuild, error) {
+	var got RequestedBuild
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v3/templates", json: request, into: &got, changes: true, slot: true})
+	return got, report("E2B did not take the template build", request.Name, err)
+}
+
+// Template reads a template by its id, with all its builds.
+func (c *Client) Template(ctx context.Context, id string) (Template, error) {
+	return c.TemplateWith(ctx, id, "")
+}
+
+// TemplateWith reads a template by its id, with its builds from the newest down to the page that has the one given.
+func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template, error) {
+	var template Template
+	err := c.paged(ctx, call{method: http.MethodGet, path: "/templates/" + url.PathEscape(id)}, func(got *answer) (bool, error) {
+		var page Template
+		if err := json.Unmarshal(got.body, &page); err != nil {
+			return false, err
+		}
+		page.Builds = append(template.Builds, page.Builds...)
+		template = page
+		return buildID == "" || template.Build(buildID) == nil, nil
+	})
+	return template, report("E2B template could not be read", id, err)
+}
+
+// Templates lists the team's templates, the newest first.
+func (c *Client) Templates(ctx context.Context) ([]ListedTemplate, error) {
+	all, err := pages[ListedTemplate](ctx, c, call{method: http.MethodGet, path: "/v2/templates"})
+	return all, report("E2B templates could not be listed", "", err)
+}
+
+// Alias looks a name up: "agent", "team/agent" or either with ":tag", which must be ready then. NotFound tells if
+// there is no such.
+func (c *Client) Alias(ctx context.Context, name string) (Alias, error) {
+	var got Alias
+	_, err := c.send(ctx, call{method: http.MethodGet, path: "/templates/aliases/" + url.PathEscape(name), into: &got, object: "/templates/aliases/" + name})
+	return got, report("E2B template name could not be looked up", name, err)
+}
+
+// SetPublic makes a template one that every team may launch, or takes that back.
+func (c *Client) SetPublic(ctx context.Context, id string, public bool) error {
+	type update struct {
+		Public bool `json:"public"`
+	}
+	_, err := c.send(ctx, call{method: http.MethodPatch, path: "/v2/templates/" + url.PathEscape(id), json: update{public}})
+	return report("Visibility of the E2B template could not be set", id, err)
+}
