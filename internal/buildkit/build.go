@@ -54,7 +54,7 @@ func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) 
 func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
 	hidden := append(request.loginSecrets(ctx), request.secrets()...)
 	masker := secret.NewMasker(hidden...)
-	credentials := &credentialServer{source: request.Credentials}
+	credentials := newCredentialServer(request.Credentials)
 	followed := newProgress(ctx, d.logger, masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
@@ -78,9 +78,8 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	if err != nil {
 		// The daemon sends the error of the build function back as text: the function's own says more.
 		err = errors.Join(s.fault, err)
-		given, refusals := credentials.seen()
 		return nil, buildFailure{
-			request: request, daemon: d, step: followed.failed(), masker: secret.NewMasker(append(hidden, given...)...), refusals: refusals,
+			request: request, daemon: d, step: followed.failed(), masker: secret.NewMasker(append(hidden, credentials.seen()...)...), logins: credentials,
 		}.explain(ctx, err)
 	}
 	s.result.Unexported = followed.cacheFaults()

@@ -105,7 +105,7 @@ func (d *Daemon) start(ctx context.Context, process Process, credentials image.C
 	// The daemon keeps a container for as long as the build function that made it runs.
 	go func() {
 		defer close(c.gone)
-		_, err := d.client.Build(ctx, client.SolveOpt{Session: attachables(&credentialServer{source: credentials}, nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
+		_, err := d.client.Build(ctx, client.SolveOpt{Session: attachables(newCredentialServer(credentials), nil)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
 			root, err := evaluate(ctx, daemon, llb.Image(process.Image.String(), llb.Platform(parsed)).Platform(parsed))
 			if err != nil {
 				return nil, err

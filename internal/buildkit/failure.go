@@ -27,10 +27,10 @@ func (p passing) Unwrap() error        { return p.Problem }
 type buildFailure struct {
 	request Request
 	daemon  *Daemon
-	step    *step
-	masker  secret.Masker
-	// refusals are why the last token for a host could not be had; nil if it could. The daemon knows nothing of it.
-	refusals map[string]error
+	// logins is what the daemon was given, and why it was not given more.
+	logins *credentialServer
+	step   *step
+	masker secret.Masker
 }
 
 var (
@@ -81,9 +81,13 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	}
 	switch {
 	case pushFailed.MatchString(text):
-		return f.pushProblem(err)
+		return f.pushProblem(ctx, err)
 	case pullFailed.MatchString(text):
-		return f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		p := f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
+		if refusedLogin(text) && f.logins.renewed(ctx, f.request.Base.Host) {
+			return passing{p}
+		}
+		return p
 	case grpcerrors.Code(err) == codes.Unavailable:
 		return f.problem("Connection to BuildKit was lost during the build", err, "Apply again: finished steps are in the daemon's cache.")
 	}
@@ -189,23 +193,30 @@ func describeMismatch(lines []string) string {
 	return strings.Join(out, "\n")
 }
 
-func (f buildFailure) pushProblem(err error) error {
-	text := err.Error()
-	refusal := f.refusals[f.request.Repository.Host]
+func (f buildFailure) pushProblem(ctx context.Context, err error) error {
+	text, host := err.Error(), f.request.Repository.Host
+	renewed := refusedLogin(text) && f.logins.renewed(ctx, host)
+	refusal := f.logins.refusal(host)
+	p := f.problem("Image was built but not pushed", f.withRefusal(err, host), "The build is in the daemon's cache; apply again once the registry takes it.")
+	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
+	if renewed {
+		return passing{p}
+	}
+	var unavailable *problem.Problem
+	if errors.As(refusal, &unavailable) {
+		p.Advice = fmt.Sprintf("The build finished, but the login for %s had expired when the image was pushed, and no new one could be had. %s Then apply again: the build is in the daemon's cache.", host, unavailable.Advice)
+		return p
+	}
 	if refusal != nil {
 		// The registry's own answer is then to a token that is none.
 		text = refusal.Error()
 	}
-	p := f.problem("Image was built but not pushed", f.withRefusal(err, f.request.Repository.Host), "The build is in the daemon's cache; apply again once the registry takes it.")
-	p.Object, p.Logs = "push to "+f.request.Repository.String(), nil
-	status := statusWord.FindString(text)
-	if code := refusedCode.FindStringSubmatch(text); code != nil && status == "" {
-		status = map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+	if status := codeStatus(text); status != "" && statusWord.FindString(text) == "" {
 		p.Cause = fmt.Errorf("%w (%s)", p.Cause, status)
 	}
 	switch {
-	case strings.Contains(status, "401"), strings.Contains(status, "403"), strings.Contains(text, "insufficient_scope"):
-		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", f.request.Repository.Host)
+	case refusedLogin(text):
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", host)
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
 			p.Advice += " A registry that closes the connection without a word may not have the repository."
@@ -215,9 +226,24 @@ func (f buildFailure) pushProblem(err error) error {
 	return p
 }
 
-// withRefusal adds what the token service of a host said.
+// codeStatus is the status that a registry's code in a refused push stands for; "" without one.
+func codeStatus(text string) string {
+	code := refusedCode.FindStringSubmatch(text)
+	if code == nil {
+		return ""
+	}
+	return map[string]string{"unauthorized": "401 Unauthorized", "denied": "403 Forbidden"}[code[1]]
+}
+
+// refusedLogin recognises what a daemon says of a registry that does not take its login.
+func refusedLogin(text string) bool {
+	status := statusWord.FindString(text) + codeStatus(text)
+	return strings.Contains(status, "401") || strings.Contains(status, "403") || strings.Contains(text, "insufficient_scope")
+}
+
+// withRefusal adds why a login or token for the host could not be had.
 func (f buildFailure) withRefusal(err error, host string) error {
-	if refusal := f.refusals[host]; refusal != nil {
+	if refusal := f.logins.refusal(host); refusal != nil {
 		return fmt.Errorf("%w\n%w", err, refusal)
 	}
 	return err

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -34,18 +33,33 @@ type credentialServer struct {
 	mu sync.Mutex
 	// given are the logins that were sent, and the forms in which they are.
 	given []secret.Value
-	// refusals are why the last token for a host could not be had; nil if it could.
+	// refusals are why the last login or token for a host could not be had; nil if it could.
 	refusals map[string]error
+	// last are the logins, by host, that the daemon itself was given last.
+	last map[string]image.Credential
+}
+
+func newCredentialServer(source image.Credentials) *credentialServer {
+	return &credentialServer{source: source, refusals: map[string]error{}, last: map[string]image.Credential{}}
 }
 
 func (s *credentialServer) Register(server *grpc.Server) { auth.RegisterAuthServer(server, s) }
 
-// Credentials is asked for a host that takes logins as they are, once or more for each solve.
+// Credentials is asked for a host that takes logins as they are, once or more for each solve. Where another one is asked
+// for and cannot be had, the daemon gets the last one again, which the registry refuses: see FetchToken.
 func (s *credentialServer) Credentials(ctx context.Context, request *auth.CredentialsRequest) (*auth.CredentialsResponse, error) {
 	login, err := s.login(ctx, request.Host)
+	host := imageHost(request.Host)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusals[host] = err
+	if last, given := s.last[host]; err != nil && given {
+		login, err = last, nil
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.last[host] = login
 	return &auth.CredentialsResponse{Username: login.Username, Secret: login.Password.Reveal()}, nil
 }
 
@@ -59,9 +73,6 @@ func (s *credentialServer) FetchToken(ctx context.Context, request *auth.FetchTo
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refusals == nil {
-		s.refusals = map[string]error{}
-	}
 	if s.refusals[imageHost(request.Host)] = err; err != nil {
 		return &auth.FetchTokenResponse{Token: "none", ExpiresIn: refusedFor}, nil
 	}
@@ -126,12 +137,37 @@ func (s *credentialServer) login(ctx context.Context, host string) (image.Creden
 	return login, err
 }
 
-// seen are the secrets that the daemon and the registries got, to mask them in their words, and why the last token for a
-// host could not be had.
-func (s *credentialServer) seen() (given []secret.Value, refusals map[string]error) {
+// seen are the secrets that the daemon and the registries got, to mask them in their words.
+func (s *credentialServer) seen() []secret.Value {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.given), maps.Clone(s.refusals)
+	return slices.Clone(s.given)
+}
+
+// refusal is why the last login or token for a host could not be had; nil if it could.
+func (s *credentialServer) refusal(host string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusals[host]
+}
+
+// renewed tells whether the host's login is another one by now than the daemon was given: a refusal may then be of the old
+// one, which the daemon keeps for a whole solve where a registry answers 403 to a login that has ended.
+func (s *credentialServer) renewed(ctx context.Context, host string) bool {
+	s.mu.Lock()
+	last, given := s.last[host]
+	s.mu.Unlock()
+	if !given {
+		return false
+	}
+	now, err := s.login(ctx, host)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refusals[host] = err
+		return false
+	}
+	return now.Password != last.Password
 }
 
 func attachables(credentials *credentialServer, secrets map[string][]byte) []session.Attachable {

@@ -3,6 +3,7 @@ package credential
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,6 +130,7 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 		"missing":   {"", "not on the PATH"},
 		"fails":     {"echo cnry-out; echo cnry-err >&2; exit 3", "status 3"},
 		"not JSON":  {"echo cnry-out", "not understood"},
+		"no end":    {"yes cnry-out", "larger than"},
 		"wrong way": {`echo '{"Username":7,"Secret":"cnry-1"}'`, "not understood"},
 	}
 	for name, tt := range tests {
@@ -195,12 +197,18 @@ func TestABrokenDockerConfigurationIsNamed(t *testing.T) {
 }
 
 func TestParseRegistries(t *testing.T) {
-	got, err := ParseRegistries(`{"https://R.example.com/": {"username": "u", "password": "p"}, "localhost:5000": {"username": "v", "password": "q"}}`)
-	if err != nil || len(got) != 2 || got["r.example.com"] != from(RegistriesVariable, login("u", "p")) || got["localhost:5000"] != from(RegistriesVariable, login("v", "q")) {
+	got, err := ParseRegistries(`{"https://R.example.com/": {"username": "u", "password": "p"}, "localhost:5000": {"username": "v", "password": "q"},
+		"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"role_arn": "arn:aws:iam::111122223333:role/r", "external_id": "e", "session_duration": "1h", "profile": "p"}},
+		"444455556666.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {}}}`)
+	if err != nil || len(got.Logins) != 2 || got.Logins["r.example.com"] != from(RegistriesVariable, login("u", "p")) || got.Logins["localhost:5000"] != from(RegistriesVariable, login("v", "q")) {
 		t.Errorf("got %v, %v", got, err)
 	}
+	want := map[string]Identity{ecrHost: {Profile: "p", RoleARN: "arn:aws:iam::111122223333:role/r", ExternalID: "e", SessionDuration: time.Hour}, "444455556666.dkr.ecr.eu-west-1.amazonaws.com": {}}
+	if !maps.Equal(got.ECR, want) {
+		t.Errorf("got %v", got.ECR)
+	}
 	for _, text := range []string{"", " \n", "{}"} {
-		if got, err := ParseRegistries(text); err != nil || len(got) != 0 {
+		if got, err := ParseRegistries(text); err != nil || len(got.Logins)+len(got.ECR) != 0 {
 			t.Errorf("%q: got %v, %v", text, got, err)
 		}
 	}
@@ -220,13 +228,21 @@ func TestParseRegistriesNamesHostAndKeyAndNoValue(t *testing.T) {
 		"empty user":     {`{"r.example.com": {"username": "", "password": "cnry"}}`, "username is missing"},
 		"not a host":     {`{"team/env": {"username": "u", "password": "cnry"}}`, "team/env"},
 		"user in host":   {`{"u:cnry@r.example.com": {"username": "u", "password": "p"}}`, "r.example.com"},
+		"AWS keys":       {`{"r.example.com": {"username": "ASIACNRYXXXXXXXXXXXX", "password": "cnry"}}`, "AWS_SESSION_TOKEN"},
+		"both":           {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"username": "cnry", "ecr": {}}}`, "not beside them"},
+		"ecr elsewhere":  {`{"r.example.com": {"ecr": {}}}`, "private registries of Amazon ECR"},
+		"ecr a text":     {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": "cnry"}}`, "ecr is not an object"},
+		"ecr, key":       {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"role": "cnry"}}}`, `"ecr.role"`},
+		"ecr, role":      {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"role_arn": "cnry"}}}`, "ecr.role_arn"},
+		"ecr, duration":  {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"session_duration": "899s"}}}`, "ecr.session_duration"},
+		"ecr twice":      {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {}}, "111122223333.dkr.ecr.eu-west-1.amazonaws.com:443": {"ecr": {}}}`, "111122223333"},
 		"one host twice": {`{"r.example.com": {"username": "u", "password": "cnry"}, "r.example.com:443": {"username": "u", "password": "cnry"}}`, "r.example.com"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseRegistries(tt.text)
 			p := asProblem(t, err)
-			if got != nil || !strings.Contains(p.Detail(), tt.words) || !strings.Contains(p.Object, RegistriesVariable) {
+			if got.Logins != nil || got.ECR != nil || !strings.Contains(p.Detail(), tt.words) || !strings.Contains(p.Object, RegistriesVariable) {
 				t.Errorf("got %v, %q", got, p.Detail())
 			}
 			if strings.Contains(p.Detail()+p.Error(), "cnry") || strings.Contains(p.Detail(), "7777") {

@@ -113,7 +113,7 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	}
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var out bytes.Buffer
+	var out answerBuffer
 	command := exec.CommandContext(bounded, program, "get") //nolint:gosec // named by the user's own configuration
 	command.Stdin = strings.NewReader(key)
 	command.Stdout = &out
@@ -126,6 +126,8 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	}
 	const advice = "Run the helper by hand (it reads the host on standard input) or give this host's credentials in the provider's registries."
 	switch {
+	case out.over:
+		return image.Credential{}, failed(fmt.Errorf("its answer is larger than %d bytes", maxAnswer), advice)
 	case err != nil && ctx.Err() != nil:
 		return image.Credential{}, failed(ctx.Err(), "")
 	case err != nil && bounded.Err() != nil:
@@ -133,7 +135,7 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	case errors.Is(err, exec.ErrNotFound):
 		return image.Credential{}, failed(errors.New("the program is not on the PATH"),
 			"Install it, remove it from the Docker configuration, or give this host's credentials in the provider's registries.")
-	case err != nil && strings.TrimSpace(out.String()) == helperNotFound:
+	case err != nil && strings.TrimSpace(out.text.String()) == helperNotFound:
 		return image.Credential{}, nil
 	case err != nil:
 		var exit *exec.ExitError
@@ -143,13 +145,30 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 		return image.Credential{}, failed(err, advice)
 	}
 	var answer struct{ Username, Secret string }
-	if json.Unmarshal(out.Bytes(), &answer) != nil {
+	if json.Unmarshal(out.text.Bytes(), &answer) != nil {
 		return image.Credential{}, failed(errors.New("its answer is not understood"), advice)
 	}
 	if answer.Username == tokenUser {
 		return image.Credential{RefreshToken: secret.New(answer.Secret)}, nil
 	}
 	return image.Credential{Username: answer.Username, Password: secret.New(answer.Secret)}, nil
+}
+
+// maxAnswer bounds what is read of a helper's answer: a login is some kilobytes at most.
+const maxAnswer = 1 << 20
+
+// answerBuffer keeps an answer, and refuses one that has no end.
+type answerBuffer struct {
+	// text is not embedded: io.Copy would fill it past Write.
+	text bytes.Buffer
+	over bool
+}
+
+func (b *answerBuffer) Write(data []byte) (int, error) {
+	if b.over = b.over || b.text.Len()+len(data) > maxAnswer; b.over {
+		return 0, errors.New("the answer is too large")
+	}
+	return b.text.Write(data)
 }
 
 func unreadable(path, host string, cause error) error {

@@ -44,12 +44,20 @@ func NewCA(t testing.TB) *CA {
 	return &CA{PEM: encode("CERTIFICATE", raw), certificate: certificate, key: key}
 }
 
-// Server signs a certificate for a server on loopback: localhost, 127.0.0.1 and ::1.
-func (c *CA) Server(t testing.TB) KeyPair {
+// Server signs a certificate for a server on loopback: localhost, 127.0.0.1 and ::1, and names beside them.
+func (c *CA) Server(t testing.TB, names ...string) KeyPair {
 	t.Helper()
 	return c.sign(t, &x509.Certificate{
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: append([]string{"localhost"}, names...), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
+}
+
+// Trusting is the configuration of a client that trusts this authority alone.
+func (c *CA) Trusting(t testing.TB) *tls.Config {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AddCert(c.certificate)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
 // Client signs a certificate by which a client proves itself.

@@ -139,6 +139,9 @@ func (r *Registry) Left(t testing.TB) []string {
 	return append(left, content.Uploads...)
 }
 
+// Storage is the directory with the registry's data.
+func (r *Registry) Storage() string { return r.backend.Storage }
+
 // PushBase puts the base image of the shared engine into this registry too, past all middleware, and gives its
 // reference by digest.
 func (r *Registry) PushBase(t testing.TB) string {

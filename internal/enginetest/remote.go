@@ -16,29 +16,30 @@ type Remote struct {
 	CA      *CA
 }
 
-// StartRemote starts one with a state of its own, and ends it with the test.
-func StartRemote(t testing.TB) *Remote {
+// StartRemote starts one with a state of its own, and ends it with the test. Variables ("NAME=value") are added to its
+// environment: a proxy, certificates to trust.
+func StartRemote(t testing.TB, variables ...string) *Remote {
 	t.Helper()
 	ca := NewCA(t)
 	pair := ca.Server(t)
 	files := engine.TCP{CA: WritePEM(t, ca.PEM), Certificate: WritePEM(t, pair.Certificate), Key: WritePEM(t, pair.Key)}
-	return &Remote{Address: startRemote(t, files), CA: ca}
+	return &Remote{Address: startRemote(t, files, variables...), CA: ca}
 }
 
-// StartPlainRemote starts a daemon that listens without TLS, and gives its address.
-func StartPlainRemote(t testing.TB) string {
+// StartPlainRemote starts a daemon that listens without TLS, and gives its address. Variables are as in StartRemote.
+func StartPlainRemote(t testing.TB, variables ...string) string {
 	t.Helper()
-	return startRemote(t, engine.TCP{})
+	return startRemote(t, engine.TCP{}, variables...)
 }
 
-func startRemote(t testing.TB, tcp engine.TCP) string {
+func startRemote(t testing.TB, tcp engine.TCP, variables ...string) string {
 	t.Helper()
 	NeedRoot(t)
 	binaries, err := engine.Tools(t.Context(), io.Discard, "buildkitd", "runc")
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon, err := engine.StartRemoteBuildkit(t.Context(), binaries, t.TempDir(), tcp)
+	daemon, err := engine.StartRemoteBuildkit(t.Context(), binaries, t.TempDir(), tcp, variables...)
 	if err != nil {
 		t.Fatal(err)
 	}

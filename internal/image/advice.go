@@ -46,8 +46,8 @@ func advice(repo reference.Repository, err error) string {
 
 func sentWith(err error) string {
 	var e *Error
-	if errors.As(err, &e) && e.login != "" {
-		return e.login
+	if errors.As(err, &e) && e.Login != "" {
+		return e.Login
 	}
 	return Credential{}.String()
 }

@@ -42,6 +42,8 @@ type Credential struct {
 	RefreshToken secret.Value
 	// Source says where it comes from, for errors: "the provider's registries".
 	Source string
+	// RenewAt is when to ask for it again, shortly before it ends; zero if it is not known to.
+	RenewAt time.Time
 }
 
 // String names a login without its secret: `the login of "ci" from the provider's registries`.
@@ -65,12 +67,17 @@ type Credentials interface {
 type Options struct {
 	// Credentials is asked per host; nil means anonymous everywhere.
 	Credentials Credentials
-	// Transport is http.DefaultTransport with a bounded wait for response headers if nil.
+	// Transport is that of NewTransport if nil.
 	Transport http.RoundTripper
 	// UserAgent is sent with each request.
 	UserAgent string
 	// Retry: requests that start an upload are repeated on 429 only, and 401 and 403 never are.
 	Retry retry.Policy
+	// API gives the API of the service behind a repository's registry, which then serves look-ups, lists and deletions; a
+	// nil function or answer leaves all to the registry protocol.
+	API func(ctx context.Context, repo reference.Repository) (API, error)
+	// Now is the clock by which logins end; time.Now if nil.
+	Now func() time.Time
 	// Logger takes a line for each request, without credentials; none if nil.
 	Logger *slog.Logger
 }
@@ -79,6 +86,8 @@ type Options struct {
 type Client struct {
 	auth   *auth.Client
 	retry  retry.Policy
+	apis   func(context.Context, reference.Repository) (API, error)
+	now    func() time.Time
 	logger *slog.Logger
 
 	mu   sync.Mutex
@@ -87,16 +96,12 @@ type Client struct {
 
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) *Client {
-	c := &Client{retry: o.Retry.WithDefaults(), sent: map[string]Credential{}}
+	c := &Client{retry: o.Retry.WithDefaults(), apis: o.API, now: o.Now, sent: map[string]Credential{}}
+	if c.now == nil {
+		c.now = time.Now
+	}
 	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
-		if transport, ok := http.DefaultTransport.(*http.Transport); ok {
-			transport = transport.Clone()
-			transport.ResponseHeaderTimeout = time.Minute
-			// Terraform refreshes ten resources at once: with Go's two, the other eight would shake hands anew each time.
-			transport.MaxIdleConnsPerHost = idleConnections
-			o.Transport = transport
-		}
+		o.Transport = NewTransport()
 	}
 	if c.logger = o.Logger; c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
@@ -106,13 +111,27 @@ func New(o Options) *Client {
 	}
 	c.auth = &auth.Client{
 		Client: &http.Client{Transport: o.Transport},
-		Cache:  auth.NewCache(),
+		Cache:  renewing{auth.NewCache(), c.ended},
 		Credential: func(ctx context.Context, hostport string) (auth.Credential, error) {
 			return c.credential(ctx, o.Credentials, hostport)
 		},
 	}
 	c.auth.SetUserAgent(o.UserAgent)
 	return c
+}
+
+// NewTransport is http.DefaultTransport with a bounded wait for response headers. Clients that share one share its
+// connections, and nothing else.
+func NewTransport() http.RoundTripper {
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	transport = transport.Clone()
+	transport.ResponseHeaderTimeout = time.Minute
+	// Terraform refreshes ten resources at once: with Go's two, the other eight would shake hands anew each time.
+	transport.MaxIdleConnsPerHost = idleConnections
+	return transport
 }
 
 // Format keeps what was sent out of every way of printing a client.

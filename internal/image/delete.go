@@ -21,7 +21,14 @@ func (c *Client) Untag(ctx context.Context, repo reference.Repository, tag strin
 	if !reference.ValidTag(tag) {
 		return report(title, repo, object(repo, tag), fmt.Errorf("%q is not a tag", tag))
 	}
-	err := c.remove(ctx, repo, tag)
+	api, err := c.api(ctx, repo)
+	switch {
+	case err != nil:
+		return report(title, repo, object(repo, tag), err)
+	case api != nil:
+		return report(title, repo, object(repo, tag), api.Untag(ctx, tag))
+	}
+	err = c.remove(ctx, repo, tag)
 	if byDigestOnly(err) {
 		return &problem.Problem{
 			Title: "Registry cannot remove a single tag", Object: object(repo, tag), Cause: fmt.Errorf("%w: %w", ErrCannotUntag, err),
@@ -36,7 +43,12 @@ func (c *Client) Delete(ctx context.Context, repo reference.Repository, digest s
 	if !reference.ValidDigest(digest) {
 		return report("Image to delete is not named by a digest", repo, object(repo, digest), fmt.Errorf("%q is not a sha256 digest", digest))
 	}
-	err := c.remove(ctx, repo, digest)
+	api, err := c.api(ctx, repo)
+	if api != nil {
+		err = api.Delete(ctx, digest)
+	} else if err == nil {
+		err = c.remove(ctx, repo, digest)
+	}
 	switch {
 	case byDigestOnly(err):
 		return &problem.Problem{

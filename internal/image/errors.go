@@ -47,8 +47,9 @@ type Error struct {
 	// Cause is the network's error, or what is wrong with a 2xx answer.
 	Cause error
 
-	// login is what a refused request was sent with, as Credential.String names it.
-	login      string
+	// Login is what a refused request was sent with, as Credential.String names it.
+	Login string
+
 	spoiled    bool
 	retryAfter time.Duration
 }
@@ -148,7 +149,7 @@ func (c *Client) refused(k call, host string, response *http.Response, body []by
 		e.Message = string(body)
 	}
 	if Denied(e) {
-		e.login = c.login(host)
+		e.Login = c.login(host)
 	}
 	mask := c.masker(host, response.Request)
 	e.Code, e.Message = excerpt(mask, e.Code), excerpt(mask, e.Message)
@@ -162,7 +163,7 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 	var token *errcode.ErrorResponse
 	switch {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		e.Status, e.Cause, e.login = http.StatusUnauthorized, nil, Credential{}.String()
+		e.Status, e.Cause, e.Login = http.StatusUnauthorized, nil, Credential{}.String()
 		e.Message = "the registry asks for credentials, and none were found for " + k.repo.Host
 	case errors.As(err, &token):
 		e.Message = fmt.Sprintf("the token service %s answered %d", token.URL.Host, token.StatusCode)
@@ -174,7 +175,7 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 		if s := token.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusTooManyRequests || s >= 500 {
 			e.Status = s
 		}
-		e.login = c.login(host)
+		e.Login = c.login(host)
 	case errors.As(err, &network):
 		e.Cause = network.Err
 		if asked, err := url.Parse(network.URL); err == nil && asked.Host != host {

@@ -70,36 +70,60 @@ type part struct {
 	blobs    map[string]int64 // digest to size: config and layers
 }
 
-// inspect gives what it read also beside an error: the children of an index that is damaged.
-func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, error) {
+// outline reads what a reference names and, of an index, which manifests it lists; none of those. It gives what it read
+// also beside an error.
+func (c *Client) outline(ctx context.Context, ref reference.Reference) (*Image, error) {
+	found, _, err := c.top(ctx, ref)
+	return found, err
+}
+
+// opened is the manifest that a reference names; index is what it holds if it is one.
+type opened struct {
+	manifest
+	index *ocispec.Index
+}
+
+func (c *Client) top(ctx context.Context, ref reference.Reference) (*Image, opened, error) {
 	top, err := c.manifest(ctx, ref.Repository, pick(ref))
 	if err != nil {
-		return nil, err
+		return nil, opened{}, err
 	}
 	found := &Image{
 		Digest: top.Digest, MediaType: top.MediaType, SizeBytes: top.Size,
 		Manifests: map[string]string{}, Configs: map[string]Config{}, Layers: map[string][]string{}, attested: map[string]string{},
 	}
+	if !isIndex(top.MediaType) {
+		return found, opened{manifest: top}, nil
+	}
+	var index ocispec.Index
+	if err := json.Unmarshal(top.raw, &index); err != nil {
+		return found, opened{}, fmt.Errorf("the index is not understood: %w", err)
+	}
+	if len(index.Manifests) > maxChildren {
+		return found, opened{}, fmt.Errorf("the index has %d manifests, more than %d: %w", len(index.Manifests), maxChildren, ErrNotImage)
+	}
+	for _, child := range index.Manifests {
+		found.Children = append(found.Children, child.Digest.String())
+		if attestation(child) {
+			found.attested[child.Digest.String()] = child.Annotations[annotationDigest]
+		}
+	}
+	return found, opened{top, &index}, nil
+}
+
+// inspect gives what it read also beside an error: the children of an index that is damaged.
+func (c *Client) inspect(ctx context.Context, ref reference.Reference) (*Image, error) {
+	found, top, err := c.top(ctx, ref)
+	if err != nil {
+		return found, err
+	}
 	var parts []part
-	if isIndex(top.MediaType) {
-		var index ocispec.Index
-		if err := json.Unmarshal(top.raw, &index); err != nil {
-			return found, fmt.Errorf("the index is not understood: %w", err)
-		}
-		if len(index.Manifests) > maxChildren {
-			return found, fmt.Errorf("the index has %d manifests, more than %d: %w", len(index.Manifests), maxChildren, ErrNotImage)
-		}
-		for _, child := range index.Manifests {
-			found.Children = append(found.Children, child.Digest.String())
-			if attestation(child) {
-				found.attested[child.Digest.String()] = child.Annotations[annotationDigest]
-			}
-		}
-		if parts, err = c.platformImages(ctx, ref.Repository, index); err != nil {
+	if top.index != nil {
+		if parts, err = c.platformImages(ctx, ref.Repository, *top.index); err != nil {
 			return found, err
 		}
 	} else {
-		one, err := c.part(ctx, ref.Repository, top, nil)
+		one, err := c.part(ctx, ref.Repository, top.manifest, nil)
 		if err != nil {
 			return found, err
 		}

@@ -53,6 +53,12 @@ func (c *Client) head(ctx context.Context, repo reference.Repository, tagOrDiges
 	if err := checkObject(tagOrDigest); err != nil {
 		return Descriptor{}, err
 	}
+	if api, err := c.api(ctx, repo); api != nil || err != nil {
+		if err != nil {
+			return Descriptor{}, err
+		}
+		return api.Head(ctx, tagOrDigest)
+	}
 	got, err := c.send(ctx, call{
 		method: http.MethodHead, repo: repo, path: "manifests/" + tagOrDigest, object: suffix(tagOrDigest),
 		accept: acceptManifests, actions: []string{auth.ActionPull},
@@ -89,6 +95,17 @@ type manifest struct {
 func (c *Client) manifest(ctx context.Context, repo reference.Repository, tagOrDigest string) (manifest, error) {
 	if err := checkObject(tagOrDigest); err != nil {
 		return manifest{}, err
+	}
+	if api, err := c.api(ctx, repo); api != nil || err != nil {
+		if err != nil {
+			return manifest{}, err
+		}
+		descriptor, raw, err := api.Manifest(ctx, tagOrDigest)
+		if err == nil {
+			descriptor.Digest, descriptor.Size = digestOf(raw), int64(len(raw))
+			err = checkDigest(descriptor.Digest, tagOrDigest)
+		}
+		return manifest{descriptor, raw}, err
 	}
 	var found manifest
 	_, err := c.send(ctx, call{

@@ -46,7 +46,11 @@ type Kept struct{ What, ID, Why string }
 // tag that points elsewhere is left alone. Something already gone is success. On an error nothing is known to be gone but
 // what Removed says.
 func (c *Client) Remove(ctx context.Context, r Removal) (Removed, error) {
-	content, err := c.inspect(ctx, r.Repository.WithDigest(r.Digest))
+	look := c.outline
+	if r.RequireLabel != "" {
+		look = c.inspect
+	}
+	content, err := look(ctx, r.Repository.WithDigest(r.Digest))
 	damaged := errors.Is(err, ErrNotImage) || errors.Is(err, ErrIncomplete)
 	switch {
 	case NotFound(err):

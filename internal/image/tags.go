@@ -49,6 +49,13 @@ func (s scan) of(digest string) []string {
 }
 
 func (c *Client) scan(ctx context.Context, repo reference.Repository) (scan, error) {
+	if api, err := c.api(ctx, repo); api != nil || err != nil {
+		if err != nil {
+			return scan{}, err
+		}
+		points, complete, err := api.Tags(ctx)
+		return scan{points, complete}, err
+	}
 	tags, complete, err := c.listTags(ctx, repo)
 	if err != nil {
 		return scan{}, err

@@ -79,7 +79,7 @@ func sharedArguments() map[string]schema.Attribute {
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
 				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
 			}}},
-		"base_registry": registryAttribute("The login for the host of `base`."),
+		"base_registry": sourceRegistryAttribute("base"),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
 	}

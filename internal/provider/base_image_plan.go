@@ -74,7 +74,7 @@ func (m baseImageModel) asNew(ctx context.Context, given givenBase, diagnostics 
 	m.KernelLockDigest = digestOfLock(m.KernelLock, diagnostics)
 	m.DoctorDigest = types.StringValue(doctor.Digest().String())
 	m.PythonVersion, m.Packages = types.StringUnknown(), types.MapUnknown(types.StringType)
-	m.builtImage = m.builtImage.asNew(m.plannedKey(ctx), given.attestations)
+	m.builtImage = m.builtImage.asNew(m.plannedKey(ctx), m.From, given.attestations)
 	return m
 }
 

@@ -66,7 +66,7 @@ func (r *baseImageResource) Create(ctx context.Context, req resource.CreateReque
 		return
 	}
 	if plan.FromDigest.IsUnknown() {
-		resolved, err := r.services.registryWith(logins).Resolve(ctx, from)
+		resolved, err := r.services.reader(logins, reads(from.Repository)).Resolve(ctx, from)
 		if err != nil {
 			running.failed(unresolved(from, err), "Tag of the parent image cannot be resolved")
 			return

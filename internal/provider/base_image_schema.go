@@ -27,7 +27,7 @@ func (r *baseImageResource) Schema(ctx context.Context, _ resource.SchemaRequest
 		Attributes: builtImageAttributes(ctx, "base image", "The image in `from`", map[string]schema.Attribute{
 			"from": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{plainImage()},
 				MarkdownDescription: "The plain image that the base is made on, Debian or Ubuntu, by tag or digest: `host/path:tag` or `host/path@sha256:…`. A tag is resolved once, when the base is created, and what it was then stays in `from_digest`: no plan and no refresh asks for it again. To take what the tag is now, replace the base (`-replace`). Default: `" + base.DefaultFrom + "`, chosen when the base is created and kept for as long as it is."},
-			"from_registry": registryAttribute("The login for the host of `from`."),
+			"from_registry": sourceRegistryAttribute("from"),
 			"python": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(base.PythonImage), Validators: []validator.String{pythonSource()},
 				MarkdownDescription: "Where Python comes from: `image` (default) takes the one that `from` has on its `PATH`, with its pip; `apt` installs Debian's `python3` and `python3-pip` into an image that has none."},
 			"kernel_lock": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{hashLocked()},

@@ -31,7 +31,9 @@ func (r *imageResource) importImage(ctx context.Context, req resource.ImportStat
 		return ref, nil
 	}
 	ref.Tag = ""
-	found, err := r.services.registry().Inspect(ctx, ref)
+	defer r.services.warn(&resp.Diagnostics)
+	client := r.services.registry(nil, reads(ref.Repository), looks(ref.Repository))
+	found, err := client.Inspect(ctx, ref)
 	if err != nil {
 		if image.NotFound(err) {
 			err = &problem.Problem{Title: "Image to import does not exist", Object: ref.String(), Cause: err, Advice: "Import by the reference output of the resource: repository@sha256:…"}
@@ -46,12 +48,12 @@ func (r *imageResource) importImage(ctx context.Context, req resource.ImportStat
 			return ref, nil
 		}
 	}
-	tags, complete, err := r.services.registry().TagsOf(ctx, ref.Repository, ref.Digest)
+	tags, complete, err := client.TagsOf(ctx, ref.Repository, ref.Digest)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Tags of the image to import cannot be read")
 		return ref, nil
 	}
-	statements, err := r.services.registry().Attestations(ctx, ref.Repository, found)
+	statements, err := client.Attestations(ctx, ref.Repository, found)
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "Attestations of the image to import cannot be read")
 		return ref, nil

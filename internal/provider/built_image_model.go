@@ -44,18 +44,21 @@ func resourceLogins(ctx context.Context, config tfsdk.Config, diagnostics *diag.
 		if diagnostics.Append(config.GetAttribute(ctx, path.Root(source.attribute), &block)...); block.IsNull() || block.IsUnknown() {
 			continue
 		}
-		username, _ := block.Attributes()["username"].(types.String)
-		password, _ := block.Attributes()["password_wo"].(types.String)
+		username, password := member[types.String](block, "username"), member[types.String](block, "password_wo")
 		parsed, err := reference.Parse(source.address)
 		if err != nil {
 			appendProblems(diagnostics, err, "Registry host cannot be read")
+			continue
+		}
+		if role := member[types.String](block, "role_arn").ValueString(); role != "" {
+			logins = append(logins, login{host: parsed.Host, role: role})
 			continue
 		}
 		if password.ValueString() == "" {
 			diagnostics.AddAttributeError(path.Root(source.attribute).AtName("password_wo"), "Empty registry password", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration for %s.", source.attribute, source.attribute, parsed.Host))
 			continue
 		}
-		logins = append(logins, login{parsed.Host, image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the resource's " + source.attribute}})
+		logins = append(logins, login{host: parsed.Host, credential: image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the resource's " + source.attribute}})
 	}
 	return logins
 }

@@ -72,12 +72,12 @@ func sameRepository(planned, prior types.String) bool {
 }
 
 // asNew is the plan of an image that is to be built. attestations is as configured.
-func (m builtImage) asNew(key types.String, attestations types.Object) builtImage {
+func (m builtImage) asNew(key, from types.String, attestations types.Object) builtImage {
 	m.Attestations, m.Attested = plannedAttestations(attestations, types.ObjectNull(attestationsType)), types.ListUnknown(attestedType)
 	m.CacheKey = key
 	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = types.MapUnknown(types.StringType), types.Int64Unknown(), types.Float64Unknown()
-	m.CredentialExpiresAt, m.Retained = types.StringNull(), noneRetained()
+	m.CredentialExpiresAt, m.Retained = m.plannedExpiry(from), noneRetained()
 	return m
 }
 

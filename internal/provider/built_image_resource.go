@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -46,10 +47,16 @@ func (r *imageResource) build(ctx context.Context, running operation, logins []l
 		running.failed(err, "Build network cannot be set up")
 		return
 	}
-	request.Credentials, request.Secrets, request.Network = r.services.resolver(logins), r.services.secrets(logins), network
-	published, err := r.services.publisher(logins).Publish(ctx, request, tag, func(pushed buildkit.Published) {
+	defer r.services.warn(&resp.Diagnostics)
+	request.Network = network
+	publisher := r.services.publisher(logins, &request)
+	keep := func(p buildkit.Published) {
+		resp.Diagnostics.Append(resp.State.Set(ctx, state(p))...)
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("credential_expires_at"), expiry(request))...)
+	}
+	published, err := publisher.Publish(ctx, request, tag, func(pushed buildkit.Published) {
 		// From here on the registry holds something of ours: whatever comes next, state must know it.
-		resp.Diagnostics.Append(resp.State.Set(ctx, state(pushed))...)
+		keep(pushed)
 		resp.Diagnostics.Append(identify(ctx, resp.Identity, types.StringValue(request.Repository.String()), types.StringValue(pushed.Digest))...)
 	})
 	if err != nil {
@@ -60,7 +67,7 @@ func (r *imageResource) build(ctx context.Context, running operation, logins []l
 	if published.Unread != nil {
 		resp.Diagnostics.AddWarning("Pushed image was not read back", fmt.Sprintf("%s is built, pushed and tagged. The registry did not let it be read: %s. manifests, size_bytes and media_type follow at the next refresh.", published.Reference(request.Repository), published.Unread))
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, state(*published))...)
+	keep(*published)
 }
 
 // refresh looks the image up. described gives the whole model with what a Create could not read back.
@@ -70,16 +77,17 @@ func (r *imageResource) refresh(ctx context.Context, state builtImage, resp *res
 	}
 	ctx, running := begin(ctx, r.kind.what(), "read", state.Name, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
 	defer running.end()
-	if r.services.registriesUnknown {
-		resp.Diagnostics.AddWarning(r.kind.noun+" was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
-		return
-	}
 	repository, err := reference.ParseRepository(state.Repository.ValueString())
 	if err != nil {
 		running.failed(err, "Repository to refresh cannot be read")
 		return
 	}
-	presence, err := r.services.registry().Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
+	if r.services.loginUnknown(repository.Host) {
+		resp.Diagnostics.AddWarning(r.kind.noun+" was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's registries or aws hold values that are not known yet, so its registry cannot be asked.", state.Reference.ValueString()))
+		return
+	}
+	defer r.services.warn(&resp.Diagnostics)
+	presence, err := r.services.registry(nil, looks(repository)).Presence(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString())
 	if err != nil {
 		running.failed(keepsState(state.withoutLogin(err)), r.kind.noun+" could not be refreshed")
 		return
@@ -95,10 +103,11 @@ func (r *imageResource) refresh(ctx context.Context, state builtImage, resp *res
 	if !state.MediaType.IsNull() {
 		return
 	}
-	found, err := r.services.registry().Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
+	client := r.services.reader(nil, reads(repository))
+	found, err := client.Inspect(ctx, repository.WithDigest(state.Digest.ValueString()))
 	var statements []image.Attestation
 	if err == nil {
-		statements, err = r.services.registry().Attestations(ctx, repository, found)
+		statements, err = client.Attestations(ctx, repository, found)
 	}
 	if err != nil {
 		running.failed(keepsState(err), r.kind.noun+" could not be described")
@@ -133,7 +142,8 @@ func (r *imageResource) retag(ctx context.Context, running operation, logins []l
 		running.failed(err, "Repository in plan cannot be read")
 		return
 	}
-	kept, err := r.services.registryWith(logins).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
+	defer r.services.warn(running.diagnostics)
+	kept, err := r.services.registry(logins, writes(repository), removes(repository)).Retag(ctx, repository, state.Digest.ValueString(), state.Tag.ValueString(), plan.Tag.ValueString())
 	if err != nil && kept == "" {
 		running.failed(imageGone(err, state), "Tag could not be changed")
 		return
@@ -161,12 +171,15 @@ func (r *imageResource) remove(ctx context.Context, state builtImage, diagnostic
 		running.failed(err, "Repository to delete from cannot be read")
 		return
 	}
+	defer r.services.warn(diagnostics)
+	uses := []access{removes(repository)}
 	removal := image.Removal{Repository: repository, Digest: state.Digest.ValueString(), Tags: state.tags(), Owns: state.ownsTag}
 	if state.BuiltAt.IsNull() {
 		// It was imported, so it must prove that this provider made it; of what Create made, state is the proof.
 		removal.RequireLabel = r.kind.cacheKey
+		uses = append(uses, reads(repository))
 	}
-	removed, err := r.services.registry().Remove(ctx, removal)
+	removed, err := r.services.registry(nil, uses...).Remove(ctx, removal)
 	if err != nil {
 		running.failed(deleteKeepsState(state.withoutLogin(err)), r.kind.noun+" could not be deleted")
 		return

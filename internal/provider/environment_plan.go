@@ -159,7 +159,7 @@ func (m environmentModel) asNew(c content, given configured, diagnostics *diag.D
 		m.PythonVersion = types.StringUnknown()
 	}
 	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, c.packages(given.python, diagnostics)
-	m.builtImage = m.builtImage.asNew(c.key, given.attestations)
+	m.builtImage = m.builtImage.asNew(c.key, m.Base, given.attestations)
 	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m
 }

@@ -126,12 +126,14 @@ func (d *imageDataSource) Read(ctx context.Context, req datasource.ReadRequest, 
 		running.failed(err, "Image to read cannot be named")
 		return
 	}
-	found, err := d.services.registry().Inspect(ctx, ref)
+	defer d.services.warn(&resp.Diagnostics)
+	client := d.services.reader(nil, reads(ref.Repository))
+	found, err := client.Inspect(ctx, ref)
 	if err != nil {
 		running.failed(d.explained(err, ref), "Image could not be read")
 		return
 	}
-	statements, err := d.services.registry().Attestations(ctx, ref.Repository, found)
+	statements, err := client.Attestations(ctx, ref.Repository, found)
 	if err != nil {
 		running.failed(err, "Attestations of the image could not be read")
 		return
@@ -145,8 +147,8 @@ func (d *imageDataSource) explained(err error, ref reference.Reference) error {
 	case image.NotFound(err):
 		return &problem.Problem{Title: "Image does not exist", Object: ref.String(), Cause: err,
 			Advice: "Check host, path and tag or digest. A data source is read at plan, before anything is pushed, unless depends_on says what pushes the image."}
-	case d.services.registriesUnknown && image.Denied(err):
-		return advised(err, "The provider's registries hold values that are not known until apply, so their logins could not be used here: give the data source depends_on, so that it is read at apply.")
+	case d.services.loginUnknown(ref.Host) && image.Denied(err):
+		return advised(err, "The provider's registries or aws hold values that are not known until apply, so their logins could not be used here: give the data source depends_on, so that it is read at apply.")
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func lifecycleAttributes(ctx context.Context, made string) map[string]schema.Att
 		"deletion_policy": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(policyDelete), Validators: []validator.String{deletionPolicy()},
 			MarkdownDescription: "What destroy does with the " + made + ": `delete` (default) removes it, `retain` leaves it where it is and forgets it. Destroy reads it from state, so apply a change of it first."},
 		"timeouts":              timeoutsAttribute(ctx),
-		"credential_expires_at": text("When the credential that was handed to the service ends (RFC 3339). Always null for this resource: BuildKit gets a login over its connection for one build."),
+		"credential_expires_at": text("When the last credential that was handed to the service ends (RFC 3339). BuildKit gets a login over its connection for one build: for a registry of Amazon ECR that AWS gave the login for, this is the end of the login token, 12 hours after it was made, however short the session was. Null for logins that are not known to end."),
 		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "Tags of earlier versions that the registry could not remove: they still point to the image, and destroy counts them as this resource's own.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"what":         text("`tag`."),
@@ -90,5 +90,19 @@ func registryAttribute(purpose string) schema.Attribute {
 			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
 			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+		}}
+}
+
+// sourceRegistryAttribute is a login as registryAttribute describes it, or a role that gets one from AWS, for the image of
+// another attribute, which is read and never pushed to.
+func sourceRegistryAttribute(of string) schema.Attribute {
+	return schema.SingleNestedAttribute{Optional: true,
+		MarkdownDescription: fmt.Sprintf("The login for the host of `%s`: `username` and `password_wo`, or `role_arn` for an image on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration, and is used at create alone.", of),
+		Attributes: map[string]schema.Attribute{
+			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `role_arn`.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn`. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
+				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
 		}}
 }

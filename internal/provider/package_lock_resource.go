@@ -201,10 +201,10 @@ func (s *services) lockRunner(plan packageLockModel, given givenTarget, logins [
 		if err != nil {
 			return nil, err
 		}
-		base = &resolve.Base{Reference: parsed, Registry: s.registryWith(logins)}
+		base = &resolve.Base{Reference: parsed, Registry: s.reader(logins, reads(parsed.Repository))}
 	}
 	if plan.Runner.ValueString() == runnerBuildkit && base != nil {
-		return resolve.Remote{Base: *base, Credentials: s.resolver(logins), Connect: s.connect, Nodes: s.connectors(), Logger: s.logger}, nil
+		return resolve.Remote{Base: *base, Credentials: s.resolver(logins, reads(base.Reference.Repository)), Connect: s.connect, Nodes: s.connectors(), Logger: s.logger}, nil
 	}
 	return resolve.Local{Path: plan.UVPath.ValueString(), Version: given.uv.ValueString(), Base: base, Getenv: os.Getenv, Logger: s.logger}, nil
 }

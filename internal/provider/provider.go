@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -55,11 +56,13 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
 						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
 				}},
-			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
+			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before `aws` and the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. The user name."},
-					"password": schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: "Required. The password or token."},
+					"username": schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `ecr`."},
+					"password": schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `ecr`."},
+					"ecr":      ecrAttribute(),
 				}}},
+			"aws": awsAttribute(),
 		},
 	}
 }
@@ -67,6 +70,7 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 type providerModel struct {
 	BuildKit   types.Object `tfsdk:"buildkit"`
 	Registries types.Map    `tfsdk:"registries"`
+	AWS        types.Object `tfsdk:"aws"`
 }
 
 // Format keeps the passwords, which Terraform's values hold in the clear, out of every way of printing.
@@ -101,47 +105,59 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 			s.maxParallel = builder.MaxParallel.ValueInt64()
 		}
 	}
-	static, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))
+	given, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, credential.RegistriesVariable+" cannot be read")
 		return
 	}
-	s.static = credential.Static{}
-	maps.Copy(s.static, static)
 	s.registriesUnknown = !whollyKnown(ctx, config.Registries)
 	if !config.Registries.IsUnknown() {
-		addLogins(s.static, config.Registries.Elements(), resp)
+		addRegistries(&given, config.Registries.Elements(), &resp.Diagnostics)
 	}
-	s.credentials = credential.NewResolver(s.static)
-	s.registries = image.New(image.Options{Credentials: s.credentials, UserAgent: s.userAgent, Logger: s.logger})
+	s.static = given.Logins
+	s.clients = image.Options{Transport: image.NewTransport(), UserAgent: s.userAgent, Logger: s.logger}
+	s.aws = newAWS(ctx, config.AWS, given.ECR, s, &resp.Diagnostics)
+	s.credentials = credential.NewResolver(s.static).WithAWS(s.aws)
+	s.registries = s.client(s.credentials, nil)
 	resp.ResourceData, resp.DataSourceData = s, s
 }
 
-func addLogins(static credential.Static, logins map[string]attr.Value, resp *provider.ConfigureResponse) {
+// addRegistries puts the configuration's registries over those of the environment.
+func addRegistries(given *credential.Registries, entries map[string]attr.Value, diagnostics *diag.Diagnostics) {
 	spelled := map[string]string{}
-	for _, address := range slices.Sorted(maps.Keys(logins)) {
-		l, at := logins[address], path.Root("registries").AtMapKey(address)
+	for _, address := range slices.Sorted(maps.Keys(entries)) {
+		entry, at := entries[address], path.Root("registries").AtMapKey(address)
 		host, err := reference.ParseHost(address)
 		if err != nil {
 			for _, fault := range problem.From(err, "Invalid registry host") {
-				resp.Diagnostics.AddAttributeError(at, fault.Title, fault.Detail())
+				diagnostics.AddAttributeError(at, fault.Title, fault.Detail())
 			}
 			continue
 		}
 		if other, twice := spelled[host]; twice {
-			resp.Diagnostics.AddAttributeError(at, "Two logins for one registry", fmt.Sprintf("registries[%q] and registries[%q] are both %s. Keep one of them.", other, address, host))
+			diagnostics.AddAttributeError(at, "Two logins for one registry", fmt.Sprintf("registries[%q] and registries[%q] are both %s. Keep one of them.", other, address, host))
 			continue
 		}
 		spelled[host] = address
-		username, password := member[types.String](l, "username"), member[types.String](l, "password")
-		if l.IsUnknown() || username.IsUnknown() || password.IsUnknown() {
+		delete(given.Logins, host)
+		delete(given.ECR, host)
+		username, password, ecr := member[types.String](entry, "username"), member[types.String](entry, "password"), member[types.Object](entry, "ecr")
+		if !ecr.IsNull() && (!username.IsNull() || !password.IsNull()) {
+			diagnostics.AddAttributeError(at, "Two ways to one registry's login", fmt.Sprintf("registries[%q] has ecr and a username or password. ecr gets the login from AWS: keep one of the two.", address))
 			continue
 		}
-		if username.ValueString() == "" || password.ValueString() == "" {
-			resp.Diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host.", address, credential.RegistriesVariable))
-			continue
+		switch {
+		case entry.IsUnknown() || ecr.IsUnknown() || username.IsUnknown() || password.IsUnknown():
+		case !ecr.IsNull():
+			addIdentity(given.ECR, host, entry, at, diagnostics)
+		case username.ValueString() == "" || password.ValueString() == "":
+			diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host, or set ecr for a registry of Amazon ECR.", address, credential.RegistriesVariable))
+		default:
+			for _, fault := range problem.From(credential.CheckLogin(username.ValueString()), "Invalid registry login") {
+				diagnostics.AddAttributeError(at.AtName("username"), fault.Title, fault.Detail())
+			}
+			given.Logins[host] = image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the provider's registries"}
 		}
-		static[host] = image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the provider's registries"}
 	}
 }
 

@@ -117,13 +117,15 @@ func configure(t *testing.T, values map[string]tftypes.Value) []*tfprotov6.Diagn
 	return append(validated.Diagnostics, configured.Diagnostics...)
 }
 
+var ecrType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"role_arn": tftypes.String, "external_id": tftypes.String, "session_duration": tftypes.String, "profile": tftypes.String}}
+
 // registries is the provider's argument: host → username, password.
 func registries(logins map[string][2]any) map[string]tftypes.Value {
-	login := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"username": tftypes.String, "password": tftypes.String}}
+	login := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"username": tftypes.String, "password": tftypes.String, "ecr": ecrType}}
 	elements := map[string]tftypes.Value{}
 	for host, l := range logins {
 		elements[host] = tftypes.NewValue(login, map[string]tftypes.Value{
-			"username": tftypes.NewValue(tftypes.String, l[0]), "password": tftypes.NewValue(tftypes.String, l[1]),
+			"username": tftypes.NewValue(tftypes.String, l[0]), "password": tftypes.NewValue(tftypes.String, l[1]), "ecr": tftypes.NewValue(ecrType, nil),
 		})
 	}
 	return map[string]tftypes.Value{"registries": tftypes.NewValue(tftypes.Map{ElementType: login}, elements)}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -28,45 +27,19 @@ type services struct {
 	static credential.Static
 	// registriesUnknown: the configuration gives registries that are not known yet, so that a missing login means nothing.
 	registriesUnknown bool
-	address           string
-	tls               *buildkitTLS
-	nodes             map[string]string
-	maxParallel       int64
+	// aws asks AWS for the logins of ECR; awsUnknown: its configuration is not known yet.
+	aws        *credential.AWS
+	awsUnknown bool
+	// clients is what all registry clients have in common.
+	clients     image.Options
+	address     string
+	tls         *buildkitTLS
+	nodes       map[string]string
+	maxParallel int64
 
 	registries *image.Client
 	connecting singleflight.Group
 	daemons    sync.Map // address → *buildkit.Daemon
-}
-
-// login is a resource's own credential for one host.
-type login struct {
-	host       string
-	credential image.Credential
-}
-
-// registry gives the client for reads and deletes, which have the provider's own logins alone.
-func (s *services) registry() *image.Client { return s.registries }
-
-// resolver adds a resource's logins to the provider's.
-func (s *services) resolver(logins []login) *credential.Resolver {
-	resolver := s.credentials
-	for _, l := range logins {
-		resolver = resolver.With(l.host, l.credential)
-	}
-	return resolver
-}
-
-// registryWith gives a client that uses a resource's own logins first.
-func (s *services) registryWith(logins []login) *image.Client {
-	if len(logins) == 0 {
-		return s.registries
-	}
-	return image.New(image.Options{Credentials: s.resolver(logins), UserAgent: s.userAgent, Logger: s.logger})
-}
-
-// publisher gives the builder of images.
-func (s *services) publisher(logins []login) *buildkit.Publisher {
-	return &buildkit.Publisher{Registry: s.registryWith(logins), Connect: s.connect, Nodes: s.connectors(), Logger: s.logger, Now: time.Now}
 }
 
 func isSocket(path string) bool {

@@ -62,7 +62,7 @@ func StartBuildkit(ctx context.Context, binaries map[string]string, state string
 	return startBuildkit(ctx, binaries, state, nil)
 }
 
-func startBuildkit(ctx context.Context, binaries map[string]string, state string, tcp *TCP) (*Buildkit, error) {
+func startBuildkit(ctx context.Context, binaries map[string]string, state string, tcp *TCP, variables ...string) (*Buildkit, error) {
 	lock, err := LockDir(state)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func startBuildkit(ctx context.Context, binaries map[string]string, state string
 		return nil, errors.Join(err, lock.Close())
 	}
 	b := &Buildkit{Address: "unix://" + filepath.Join(runtime, "buildkitd.sock"), lock: lock, runtime: runtime}
-	if err := b.start(ctx, binaries, state, tcp); err != nil {
+	if err := b.start(ctx, binaries, state, tcp, variables); err != nil {
 		b.Stop()
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func removeRuntime(dir string) {
 	_ = os.RemoveAll(dir)
 }
 
-func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state string, tcp *TCP) error {
+func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state string, tcp *TCP, variables []string) error {
 	addresses, tls := fmt.Sprintf("%q", b.Address), ""
 	if tcp != nil {
 		host, err := freePort(ctx, "127.0.0.1:0")
@@ -118,6 +118,7 @@ func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state 
 		return err
 	}
 	cmd := exec.Command(binaries["buildkitd"], "--config", config) //nolint:noctx // Stop ends it in order; a context would kill it.
+	cmd.Env = append(os.Environ(), variables...)
 	// The daemon holds the lock too: if its owner is killed, the next one waits for the daemon's end.
 	cmd.ExtraFiles = []*os.File{b.lock}
 	process, err := StartLogged("buildkitd", state, cmd)
@@ -125,7 +126,7 @@ func (b *Buildkit) start(ctx context.Context, binaries map[string]string, state 
 		return err
 	}
 	b.process = process
-	return process.ready(time.Minute, func() error { return probeBuildkit(ctx, b.Address) })
+	return process.Ready(time.Minute, func() error { return probeBuildkit(ctx, b.Address) })
 }
 
 // probeBuildkit asks for the workers, because a client connects lazily and a daemon listens before it is ready.

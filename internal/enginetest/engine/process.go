@@ -99,8 +99,8 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-// ready polls probe until it succeeds, the child ends or the time is over.
-func (p *Process) ready(limit time.Duration, probe func() error) error {
+// Ready polls probe until it succeeds, the child ends or the time is over.
+func (p *Process) Ready(limit time.Duration, probe func() error) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)

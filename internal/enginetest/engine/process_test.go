@@ -57,7 +57,7 @@ func TestReadyTellsWhyAProcessEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = process.ready(time.Minute, func() error { return errors.New("refused") })
+	err = process.Ready(time.Minute, func() error { return errors.New("refused") })
 	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such disk") {
 		t.Errorf("got %v", err)
 	}

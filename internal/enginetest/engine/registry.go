@@ -70,7 +70,7 @@ func (r *Registry) start(ctx context.Context, program string) error {
 	}
 	r.process = process
 	client := &http.Client{Transport: r.Transport()}
-	return process.ready(30*time.Second, func() error {
+	return process.Ready(30*time.Second, func() error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://registry/v2/", nil)
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ func (t *TCP) config() string {
 }
 
 // StartRemoteBuildkit starts a daemon as StartBuildkit does, reached over TCP too. It always starts one of its own, so the
-// process needs root.
-func StartRemoteBuildkit(ctx context.Context, binaries map[string]string, state string, tcp TCP) (*Buildkit, error) {
-	return startBuildkit(ctx, binaries, state, &tcp)
+// process needs root. Variables are added to the daemon's environment.
+func StartRemoteBuildkit(ctx context.Context, binaries map[string]string, state string, tcp TCP, variables ...string) (*Buildkit, error) {
+	return startBuildkit(ctx, binaries, state, &tcp, variables...)
 }

@@ -1,0 +1,385 @@
+package credential
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ecr"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+)
+
+// Bounds of Identity.SessionDuration, which are those of STS, and what it is if zero.
+const (
+	MinSessionDuration     = 15 * time.Minute
+	MaxSessionDuration     = 12 * time.Hour
+	DefaultSessionDuration = 15 * time.Minute
+)
+
+// awsTimeout bounds one call to AWS, the SDK's own repetitions included.
+const awsTimeout = time.Minute
+
+// Identity is who asks AWS for a registry's credential.
+type Identity struct {
+	// Profile is one of the shared configuration; "" takes the SDK's default chain.
+	Profile string
+	// RoleARN is assumed for each use, with a policy that names what the use needs. "" uses the profile as it is.
+	RoleARN, ExternalID string
+	// SessionDuration is how long a session of the role lasts.
+	SessionDuration time.Duration
+}
+
+var roleARN = lazyregexp.New(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$`)
+
+// ValidRoleARN tells whether a text can be the ARN of an IAM role.
+func ValidRoleARN(text string) bool { return len(text) <= 640 && roleARN.MatchString(text) }
+
+// ParseSessionDuration reads a duration ("15m") that STS takes: MinSessionDuration to MaxSessionDuration, in whole seconds.
+func ParseSessionDuration(text string) (time.Duration, error) {
+	duration, err := time.ParseDuration(text)
+	if err == nil && duration >= MinSessionDuration && duration <= MaxSessionDuration && duration%time.Second == 0 {
+		return duration, nil
+	}
+	return 0, &problem.Problem{Title: "Invalid session_duration", Object: fmt.Sprintf("session_duration = %q", text),
+		Advice: `Write a duration from "15m" (900 seconds) to "12h" (43200 seconds), in whole seconds: STS takes no other.`}
+}
+
+// over is the identity with the fields of a more special one. An external id belongs to its role.
+func (i Identity) over(special Identity) Identity {
+	if special.Profile != "" {
+		i.Profile = special.Profile
+	}
+	if special.RoleARN != "" && special.RoleARN != i.RoleARN {
+		i.RoleARN, i.ExternalID = special.RoleARN, ""
+	}
+	if special.ExternalID != "" {
+		i.ExternalID = special.ExternalID
+	}
+	if special.SessionDuration != 0 {
+		i.SessionDuration = special.SessionDuration
+	}
+	return i
+}
+
+// AWSOptions say how AWS is asked. Every field may be left zero.
+type AWSOptions struct {
+	// Default serves every host of ECR; nil means that only the hosts of Hosts are AWS's matter.
+	Default *Identity
+	// Hosts are identities of single hosts, whose fields go before Default's.
+	Hosts map[string]Identity
+	// Region is where STS is asked; that of the registry's host if empty.
+	Region string
+	// STSEndpoint and ECREndpoint are URLs in place of AWS's own.
+	STSEndpoint, ECREndpoint string
+	// HTTPClient is the SDK's if nil.
+	HTTPClient aws.HTTPClient
+	// Now is the clock, Sleep waits d or until ctx ends.
+	Now    func() time.Time
+	Sleep  func(ctx context.Context, d time.Duration) error
+	Logger *slog.Logger
+}
+
+// AWS gets sessions from STS and login tokens from ECR, each when it is needed first, and keeps it until shortly before
+// it ends. Safe for concurrent use.
+type AWS struct {
+	options AWSOptions
+
+	mu     sync.Mutex
+	bases  map[string]aws.Config // by profile
+	states map[stateKey]*awsState
+	warned map[string]bool
+	unsaid problem.List
+}
+
+// stateKey is all that makes two credentials different.
+type stateKey struct {
+	identity Identity
+	host     ECRHost
+	// policy is empty without a role, which no policy can narrow.
+	policy string
+}
+
+// awsState is what was got for one key. The channel lets one in at a time, which then finds what the last one got.
+type awsState struct {
+	turn    chan struct{}
+	session aws.Credentials
+	// sessionUntil is when the session is renewed, loginUntil when the login is; expires is the login's end.
+	sessionUntil, loginUntil, expires time.Time
+	login                             image.Credential
+}
+
+// NewAWS makes a source; nothing is read or asked yet.
+func NewAWS(o AWSOptions) *AWS {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &AWS{options: o, bases: map[string]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
+}
+
+// Format keeps sessions and tokens out of every way of printing.
+func (a *AWS) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "credential.AWS") }
+
+// identity tells who asks for a host's credential; ok is false where that is not AWS's matter. role, if not empty, goes
+// before what is configured for the host.
+func (a *AWS) identity(host, role string) (who Identity, at ECRHost, ok bool) {
+	at, isECR := ParseECRHost(host)
+	if a == nil || !isECR {
+		return Identity{}, ECRHost{}, false
+	}
+	special, configured := a.options.Hosts[host]
+	if a.options.Default != nil {
+		who = *a.options.Default
+	}
+	who = who.over(special).over(Identity{RoleARN: role})
+	return who, at, role != "" || configured || a.options.Default != nil
+}
+
+func (a *AWS) state(who Identity, at ECRHost, grants []Grant) (*awsState, string, error) {
+	key := stateKey{identity: who, host: at}
+	if who.RoleARN != "" {
+		var err error
+		if key.policy, err = sessionPolicy(at, grants); err != nil {
+			return nil, "", err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	state := a.states[key]
+	if state == nil {
+		state = &awsState{turn: make(chan struct{}, 1)}
+		a.states[key] = state
+	}
+	return state, key.policy, nil
+}
+
+// enter waits for the state's turn.
+func (s *awsState) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// login gives a login token for the host that allows the grants, and how long it and its session last.
+func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (awsState, error) {
+	state, policy, err := a.state(who, at, grants)
+	if err != nil {
+		return awsState{}, err
+	}
+	leave, err := state.enter(ctx)
+	if err != nil {
+		return awsState{}, err
+	}
+	defer leave()
+	now := a.options.Now()
+	if !state.login.Password.Empty() && now.Before(state.loginUntil) {
+		return *state, nil
+	}
+	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+		return awsState{}, a.again(state, host, err)
+	}
+	login, expires, err := a.token(ctx, host, who, at, state.session)
+	if err != nil {
+		return awsState{}, a.again(state, host, err)
+	}
+	// AWS does not say whether a login token ends with the session that it came from: it is used no longer than that.
+	if state.loginUntil = renewal(now, expires); who.RoleARN != "" && state.sessionUntil.Before(state.loginUntil) {
+		state.loginUntil = state.sessionUntil
+	}
+	login.RenewAt = state.loginUntil
+	state.login, state.expires = login, expires
+	a.options.Logger.DebugContext(ctx, "got a login token", "host", host, "role", who.RoleARN, "expires", expires)
+	return *state, nil
+}
+
+// end is when the login token that was given last ends; zero if none was.
+func (a *AWS) end(who Identity, at ECRHost, grants []Grant) time.Time {
+	state, _, err := a.state(who, at, grants)
+	if err != nil {
+		return time.Time{}
+	}
+	leave, err := state.enter(context.Background()) // Whoever is in there now is bounded.
+	if err != nil {
+		return time.Time{}
+	}
+	defer leave()
+	return state.expires
+}
+
+// enterSession sees to it that the state holds keys that work.
+func (a *AWS) enterSession(ctx context.Context, state *awsState, host string, who Identity, at ECRHost, policy string) error {
+	now := a.options.Now()
+	if who.RoleARN != "" && state.session.HasKeys() && now.Before(state.sessionUntil) {
+		return nil
+	}
+	keys, err := a.session(ctx, host, who, at, policy)
+	if err != nil {
+		return err
+	}
+	state.session, state.sessionUntil = keys, renewal(now, keys.Expires)
+	return nil
+}
+
+// renewal is shortly before the end: five minutes, or a fifth of a short life.
+func renewal(now, expires time.Time) time.Time {
+	return expires.Add(-min(5*time.Minute, expires.Sub(now)/5))
+}
+
+// again says of a failure that it is not the first credential that could not be had.
+func (a *AWS) again(state *awsState, host string, err error) error {
+	var p *problem.Problem
+	if state.login.Password.Empty() || !errors.As(err, &p) {
+		return err
+	}
+	said := *p
+	said.Object = fmt.Sprintf("%s: the login token for %s has expired (or is about to, %s) and no new one could be had", p.Object, host, state.expires.UTC().Format(time.RFC3339))
+	return &said
+}
+
+// Session gives a configuration for calls to the ECR API of a host's registry, held to the grants as a login would be.
+// ok is false where the host is not AWS's matter.
+func (r *Resolver) Session(ctx context.Context, host string) (cfg aws.Config, at ECRHost, ok bool, err error) {
+	host = canonical(host)
+	if r.hasLogin(host) {
+		return aws.Config{}, ECRHost{}, false, nil
+	}
+	use := r.uses[host]
+	who, at, ok := r.aws.identity(host, use.role)
+	if !ok {
+		return aws.Config{}, ECRHost{}, false, nil
+	}
+	cfg, err = r.aws.configFor(ctx, host, who, at, use.grants)
+	return cfg, at, true, err
+}
+
+func (a *AWS) configFor(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (aws.Config, error) {
+	state, policy, err := a.state(who, at, grants)
+	if err != nil {
+		return aws.Config{}, err
+	}
+	leave, err := state.enter(ctx)
+	if err != nil {
+		return aws.Config{}, err
+	}
+	defer leave()
+	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+		return aws.Config{}, err
+	}
+	return a.ecrConfig(ctx, who, at, state.session)
+}
+
+// ecrConfig is the configuration of a client of the host's ECR API with these keys.
+func (a *AWS) ecrConfig(ctx context.Context, who Identity, at ECRHost, keys aws.Credentials) (aws.Config, error) {
+	base, err := a.base(ctx, who.Profile)
+	if err != nil {
+		return aws.Config{}, err
+	}
+	cfg := base.Copy()
+	cfg.Region = at.Region
+	cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return keys, nil })
+	if a.options.ECREndpoint != "" {
+		cfg.BaseEndpoint = aws.String(a.options.ECREndpoint)
+	}
+	return cfg, nil
+}
+
+// ECREndpoint makes a client speak to the same kind of endpoint as the registry's host is.
+func ECREndpoint(at ECRHost) func(*ecr.Options) {
+	return func(o *ecr.Options) {
+		if at.FIPS {
+			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
+		}
+		if at.DualStack {
+			o.EndpointOptions.UseDualStackEndpoint = aws.DualStackEndpointStateEnabled
+		}
+	}
+}
+
+// token asks ECR for a login.
+func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials) (image.Credential, time.Time, error) {
+	cfg, err := a.ecrConfig(ctx, who, at, keys)
+	if err != nil {
+		return image.Credential{}, time.Time{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, awsTimeout)
+	defer cancel()
+	answer, err := ecr.NewFromConfig(cfg, ECREndpoint(at)).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
+	if err != nil {
+		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
+	}
+	misread := func(what string) error {
+		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + "."}
+	}
+	if len(answer.AuthorizationData) == 0 || answer.AuthorizationData[0].ExpiresAt == nil {
+		return image.Credential{}, time.Time{}, misread("the answer holds no token with an end")
+	}
+	text, err := base64.StdEncoding.DecodeString(aws.ToString(answer.AuthorizationData[0].AuthorizationToken))
+	user, password, found := strings.Cut(string(text), ":")
+	if err != nil || !found || password == "" {
+		return image.Credential{}, time.Time{}, misread("the token is not a user name and a password")
+	}
+	source := "AWS"
+	if who.RoleARN != "" {
+		source = "the role " + who.RoleARN
+	}
+	return image.Credential{Username: user, Password: secret.New(password), Source: source}, *answer.AuthorizationData[0].ExpiresAt, nil
+}
+
+// base is the configuration that the environment and the profile make, read when AWS is needed first.
+func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cfg, ok := a.bases[profile]; ok {
+		return cfg, nil
+	}
+	options := []func(*config.LoadOptions) error{config.WithAppID("terraform-provider-datalayer")}
+	if a.options.HTTPClient != nil {
+		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
+	}
+	if profile != "" {
+		options = append(options, config.WithSharedConfigProfile(profile))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return aws.Config{}, configProblem(profile, err)
+	}
+	// Only now: the SDK's own client takes AWS_CA_BUNDLE while the configuration is read.
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = awshttp.NewBuildableClient()
+	}
+	cfg.HTTPClient = plainWords{cfg.HTTPClient}
+	a.bases[profile] = cfg
+	return cfg, nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,202 @@
+package credential
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// AWSError is an answer of AWS that is no success.
+type AWSError struct {
+	// Operation is "STS AssumeRole"; Status the HTTP status, 0 if no answer came; Code is AWS's ("AccessDenied").
+	Operation, Code, Message string
+	Status                   int
+	cause                    error
+}
+
+// Error is one line: "STS AssumeRole: 403 Forbidden: AccessDenied: User … is not authorized".
+func (e *AWSError) Error() string {
+	parts := []string{e.Operation}
+	if e.Status != 0 {
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
+	}
+	for _, part := range []string{e.Code, e.Message} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if e.Status == 0 && e.Code == "" && e.cause != nil {
+		parts = append(parts, e.cause.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Unwrap gives what the SDK said.
+func (e *AWSError) Unwrap() error { return e.cause }
+
+// ReadAWSError takes from an error of the SDK what AWS itself said.
+func ReadAWSError(err error) *AWSError {
+	e := &AWSError{cause: err}
+	var operation *smithy.OperationError
+	if errors.As(err, &operation) {
+		e.Operation, e.cause = operation.ServiceID+" "+operation.OperationName, operation.Err
+	}
+	var answer *awshttp.ResponseError
+	if errors.As(err, &answer) {
+		e.Status = answer.HTTPStatusCode()
+	}
+	var said smithy.APIError
+	if errors.As(err, &said) {
+		e.Code, e.Message = said.ErrorCode(), strings.Join(strings.Fields(said.ErrorMessage()), " ")
+	}
+	if e.Code == plainCode {
+		e.Code = ""
+	}
+	return e
+}
+
+func code(err error) string { return ReadAWSError(err).Code }
+
+// notVisibleYet recognises how STS refuses a role, or keys, that not all of AWS knows yet.
+func notVisibleYet(err error) bool {
+	switch code(err) {
+	case "AccessDenied", "AccessDeniedException", "InvalidClientTokenId":
+		return true
+	}
+	return false
+}
+
+// roleRefused names the role, who asked for it, and what AWS holds against it.
+func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECRHost, duration time.Duration, err error) error {
+	said := ReadAWSError(err)
+	p := &problem.Problem{Title: "AWS role for the registry cannot be assumed", Object: fmt.Sprintf("%s, for %s", who.RoleARN, host), Cause: said}
+	if caller := a.caller(ctx, who.Profile, at); caller != "" {
+		p.Object += ", as " + caller
+	}
+	switch {
+	case said.Code == "AccessDenied" || said.Code == "AccessDeniedException":
+		p.Advice = "Check that the role exists, that its trust policy names this caller, and that the caller may sts:AssumeRole it. "
+		if who.ExternalID == "" {
+			p.Advice += "A trust policy that asks for an external id needs external_id. "
+		} else {
+			p.Advice += "The trust policy may ask for another external_id than the one that was sent. "
+		}
+		p.Advice += "One that asks for MFA cannot be used by Terraform alone: sign in with MFA first (`aws sts get-session-token --serial-number … --token-code …`, or IAM Identity Center) and use those keys. " +
+			fmt.Sprintf("A new role is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
+	case strings.Contains(said.Message, "chaining"), said.Code == "ValidationError" && duration > time.Hour && strings.Contains(p.Object, ":assumed-role/"):
+		p.Advice = fmt.Sprintf("session_duration is %s, and the caller is itself a role's session: AWS lets one role's session assume another role (role chaining) for one hour at most. Set session_duration to 1h or less, or leave it out (%s).", duration, DefaultSessionDuration)
+	case strings.Contains(said.Message, "MaxSessionDuration"):
+		p.Advice = fmt.Sprintf("session_duration is %s, more than the role's own maximum. Lower it, or raise the role's maximum session duration.", duration)
+	case strings.HasPrefix(said.Code, "ExpiredToken"):
+		p.Advice = "The AWS credentials that assume the role have expired: sign in again."
+	case said.Code == "PackedPolicyTooLarge":
+		p.Advice = "The policy that names the repositories is too large in the form in which AWS packs it. Use fewer repositories of this registry in one build."
+	case said.Code == "RegionDisabledException":
+		p.Advice = "STS is not active in " + at.Region + " for this account: activate it there, or set aws.region to a region where it is."
+	case said.Code == "InvalidClientTokenId":
+		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + ")."
+	case said.Status == 0:
+		p.Advice = "Check that STS can be reached from here (aws.endpoints.sts, HTTPS_PROXY) and that its certificate is trusted."
+	default:
+		p.Advice = "AWS's own words say why."
+	}
+	return p
+}
+
+func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials, err error) error {
+	said := ReadAWSError(err)
+	p := &problem.Problem{Title: "Login token of ECR was refused", Object: host, Cause: said}
+	if who.RoleARN != "" {
+		p.Object += ", with a session of " + who.RoleARN
+	} else if caller := a.caller(ctx, who.Profile, at); caller != "" {
+		p.Object += ", as " + caller
+	}
+	switch {
+	case strings.HasPrefix(said.Code, "AccessDenied"):
+		p.Advice = "It needs ecr:GetAuthorizationToken on \"*\": a session has what both its role and its policy allow, and ours allows it."
+	case strings.HasPrefix(said.Code, "ExpiredToken"):
+		p.Advice = "The AWS credentials have expired: sign in again."
+	case said.Code == "UnrecognizedClientException", said.Code == "InvalidClientTokenId", said.Code == "InvalidSignatureException":
+		p.Advice = "AWS does not know these keys, or not in this partition (" + at.Partition + ")."
+		if keys.SessionToken == "" && who.RoleARN == "" {
+			p.Advice += " Temporary keys need their session token too (AWS_SESSION_TOKEN)."
+		}
+	case said.Status == 0:
+		p.Advice = "Check that the ECR API of " + at.Region + " can be reached from here (aws.endpoints.ecr, HTTPS_PROXY) and that its certificate is trusted."
+	default:
+		p.Advice = "AWS's own words say why."
+	}
+	return p
+}
+
+func profileName(profile string) string {
+	if profile == "" {
+		return "the default credential chain"
+	}
+	return fmt.Sprintf("profile %q", profile)
+}
+
+func configProblem(profile string, err error) error {
+	p := &problem.Problem{Title: "AWS configuration cannot be used", Object: profileName(profile), Cause: err,
+		Advice: "Correct the profile, or the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name (~/.aws/config, ~/.aws/credentials)."}
+	if strings.Contains(err.Error(), "TokenProvider") {
+		p.Title = "AWS profile asks for MFA"
+		p.Advice = "Terraform cannot ask for a code. Sign in first (`aws sts get-session-token --serial-number … --token-code …`, or IAM Identity Center) and use those keys, or a profile without mfa_serial."
+	}
+	return p
+}
+
+func keysProblem(profile string, err error) error {
+	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(err),
+		Advice: "Looked for in AWS_ACCESS_KEY_ID, the profile (AWS_PROFILE), AWS_WEB_IDENTITY_TOKEN_FILE, the container's endpoint and the instance's metadata. Sign in, or set aws.profile."}
+	return p
+}
+
+// plainCode stands in the place of AWS's error code in an answer that had none.
+const plainCode = "NotAnAnswerOfAWS"
+
+// plainWords is an HTTP client whose refusals the SDK can always read: what stands before AWS (a proxy, a VPC endpoint)
+// refuses in plain text or HTML, of which the SDK would show its parser's error instead.
+type plainWords struct{ next aws.HTTPClient }
+
+func (c plainWords) Do(request *http.Request) (*http.Response, error) {
+	response, err := c.next.Do(request)
+	if err != nil || response.StatusCode < 400 {
+		return response, err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	_ = response.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	queries := request.Header.Get("X-Amz-Target") == ""
+	if queries && !bytes.Contains(body, []byte("<Error")) || !queries && !json.Valid(body) {
+		words := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "�")), " "))
+		body = inProtocol(queries, string(words[:min(300, len(words))]))
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return response, nil
+}
+
+func inProtocol(queries bool, words string) []byte {
+	if queries {
+		var escaped bytes.Buffer
+		_ = xml.EscapeText(&escaped, []byte(words)) // A buffer takes all.
+		return fmt.Appendf(nil, "<ErrorResponse><Error><Code>%s</Code><Message>%s</Message></Error></ErrorResponse>", plainCode, escaped.String())
+	}
+	text, _ := json.Marshal(map[string]string{"__type": plainCode, "message": words}) // Strings are always JSON.
+	return text
+}

@@ -1,0 +1,130 @@
+package provider_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+)
+
+const (
+	ecrHost = "111122223333.dkr.ecr.eu-west-1.amazonaws.com"
+	someARN = "arn:aws:iam::111122223333:role/builder"
+)
+
+// planOn plans an environment with these parts of provider and resource; nothing is built or asked.
+func planOn(provider, base, repository, arguments string) string {
+	return fmt.Sprintf(`
+provider "datalayer" {
+%s
+}
+resource "datalayer_environment" "e" {
+  name       = "env-a"
+  base       = "%s@sha256:%s"
+  repository = %q
+%s
+}
+`, provider, base, strings.Repeat("b", 64), repository, arguments)
+}
+
+func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	for name, tt := range map[string]struct{ provider, says string }{
+		"too short":           {`aws = { session_duration = "899s" }`, `(?s)Invalid session_duration.*session_duration = "899s".*900 seconds`},
+		"too long":            {`aws = { session_duration = "43201s" }`, `(?s)Invalid session_duration.*43200 seconds`},
+		"no duration":         {fmt.Sprintf(`registries = { %q = { ecr = { session_duration = "900" } } }`, ecrHost), `Invalid session_duration`},
+		"role":                {`aws = { role_arn = "builder" }`, `(?s)Invalid role ARN.*"builder"`},
+		"user":                {`aws = { role_arn = "arn:aws:iam::111122223333:user/builder" }`, `Invalid role ARN`},
+		"region":              {`aws = { region = "europe" }`, `Invalid AWS region`},
+		"profile":             {`aws = { profile = "" }`, `(?s)Empty AWS setting.*profile`},
+		"endpoint":            {`aws = { endpoints = { sts = "sts.example.com" } }`, `Invalid AWS endpoint`},
+		"login in endpoint":   {`aws = { endpoints = { ecr = "https://u:cnry@ecr.example.com" } }`, `Invalid AWS endpoint`},
+		"look-alike":          {fmt.Sprintf(`registries = { "%s.evil.example" = { ecr = {} } }`, ecrHost), `(?s)Registry is not one of Amazon ECR.*evil\.example`},
+		"public":              {`registries = { "public.ecr.aws" = { ecr = {} } }`, `Registry is not one of Amazon ECR`},
+		"both":                {fmt.Sprintf(`registries = { %q = { username = "AWS", password = "p", ecr = {} } }`, ecrHost), `Two ways to one registry's login`},
+		"neither":             {fmt.Sprintf(`registries = { %q = {} }`, ecrHost), `Empty registry login`},
+		"AWS keys as a login": {fmt.Sprintf(`registries = { %q = { username = "ASIAXXXXXXXXXXXXXXXX", password = "p" } }`, ecrHost), `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.run(t, resource.TestStep{Config: planOn(tt.provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
+		})
+	}
+}
+
+func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	other := "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env"
+	for name, tt := range map[string]struct{ base, repository, arguments, says string }{
+		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Image to read is not on Amazon ECR.*r\.example\.com`},
+		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Image to read is not on Amazon ECR`},
+		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
+		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
+		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},
+		"AWS keys":        {ecrHost + "/base", other, `base_registry = { username = "ASIAXXXXXXXXXXXXXXXX", password_wo = "p" }`, `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
+		"no ARN":          {ecrHost + "/base", other, `base_registry = { role_arn = "reader" }`, `Invalid role ARN`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.run(t, resource.TestStep{Config: planOn("", tt.base, tt.repository, tt.arguments), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
+		})
+	}
+}
+
+// C10: keys of a session are refused at plan where their session token is missing, before anything is asked.
+func TestAWS_TemporaryKeysWithoutTheirTokenAreRefusedAtPlan(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "ASIACNRYXXXXXXXXXXXX")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "cnry-secret")
+	t.Setenv("AWS_SESSION_TOKEN", "")
+	refused := regexp.MustCompile(`(?s)Temporary AWS keys without their session token.*AWS_ACCESS_KEY_ID.*AWS_SESSION_TOKEN`)
+	planned := func(provider string, refused *regexp.Regexp) resource.TestStep {
+		return resource.TestStep{Config: planOn(provider, ecrHost+"/base", ecrHost+"/team/env", ""), PlanOnly: true, ExpectNonEmptyPlan: refused == nil, ExpectError: refused}
+	}
+	s.run(t, planned("aws = {}", refused), planned(fmt.Sprintf(`registries = { %q = { ecr = {} } }`, ecrHost), refused),
+		// Nobody asks for the environment's keys here.
+		planned("", nil), planned(`aws = { profile = "p" }`, nil))
+}
+
+func TestAWS_UnknownSettingsPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	unknown := later("x", fmt.Sprintf("%q", someARN))
+	for name, tt := range map[string][2]string{
+		"aws":           {`aws = { role_arn = terraform_data.x.output, external_id = terraform_data.x.output, session_duration = terraform_data.x.output, region = terraform_data.x.output, profile = terraform_data.x.output, endpoints = { sts = terraform_data.x.output } }`, ""},
+		"ecr":           {fmt.Sprintf(`registries = { %q = { ecr = { role_arn = terraform_data.x.output } } }`, ecrHost), ""},
+		"whole ecr":     {fmt.Sprintf(`registries = { %q = { ecr = terraform_data.x.output == "" ? null : { role_arn = null, external_id = null, session_duration = null, profile = null } } }`, ecrHost), ""},
+		"base registry": {"", `base_registry = { role_arn = terraform_data.x.output }`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.run(t, resource.TestStep{Config: unknown + planOn(tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})
+		})
+	}
+}
+
+func TestAWS_RoleOfABaseImageIsCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	for name, tt := range map[string]struct{ from, says string }{
+		"one host":  {ecrHost + "/python:3.13", `(?s)Role for a registry that the build also pushes to.*from and repository`},
+		"elsewhere": {"r.example.com/python:3.13", `Image to read is not on Amazon ECR`},
+		"default":   {"", `Image to read is not on Amazon ECR`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := "null"
+			if tt.from != "" {
+				from = fmt.Sprintf("%q", tt.from)
+			}
+			s.run(t, resource.TestStep{PlanOnly: true, ExpectError: regexp.MustCompile(tt.says), Config: fmt.Sprintf(`
+resource "datalayer_base_image" "b" {
+  name          = "base-a"
+  repository    = "%s/team/base"
+  from          = %s
+  from_registry = { role_arn = %q }
+}
+`, ecrHost, from, someARN)})
+		})
+	}
+}
