@@ -6,7 +6,9 @@ import (
 	"flag"
 	"log"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
@@ -22,6 +24,9 @@ var version = "dev"
 const gcPercent = 400
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "sweep" {
+		os.Exit(sweep(os.Args[2:]))
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -34,4 +39,10 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+func sweep(arguments []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return provider.Sweep(version).Main(ctx, arguments, os.Stdout, os.Stderr)
 }

@@ -121,6 +121,9 @@ type awsState struct {
 	login                             image.Credential
 }
 
+// Format keeps the session's keys, which the SDK holds in the clear, out of every way of printing.
+func (awsState) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "AWS state") }
+
 // NewAWS makes a source; nothing is read or asked yet.
 func NewAWS(o AWSOptions) *AWS {
 	if o.Now == nil {

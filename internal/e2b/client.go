@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -113,7 +113,7 @@ func NewTransport() http.RoundTripper {
 // Format keeps the key out of every way of printing a client.
 func (c *Client) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "e2b.Client") }
 
-var domainRule = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?$`)
+var domainRule = lazyregexp.New(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?$`)
 
 // parseAddress takes an http or https address without a user, query or fragment. Its errors do not repeat the address,
 // which may hold a password.

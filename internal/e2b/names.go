@@ -2,10 +2,10 @@ package e2b
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -16,10 +16,10 @@ const DefaultTag = "default"
 const maxName = 128
 
 var (
-	nameRule = regexp.MustCompile(`^[a-z0-9_-]+$`)
-	tagRule  = regexp.MustCompile(`^[a-z0-9_.-]+$`)
+	nameRule = lazyregexp.New(`^[a-z0-9_-]+$`)
+	tagRule  = lazyregexp.New(`^[a-z0-9_.-]+$`)
 	// uuidRule is what E2B's parser takes for a UUID among the strings that tagRule lets through.
-	uuidRule = regexp.MustCompile(`^([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
+	uuidRule = lazyregexp.New(`^([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
 )
 
 // CheckName says what is wrong with a template's name, or nil. E2B trims and lower-cases names before it looks at them;

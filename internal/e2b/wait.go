@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -162,7 +162,7 @@ type buildLog struct {
 }
 
 // colours are the terminal's escape sequences, which tools print even where nobody looks at them.
-var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]")
+var colours = lazyregexp.New("\x1b\\[[0-9;?]*[a-zA-Z]")
 
 // take keeps a page of the log, and gives it back as it may be shown.
 func (l *buildLog) take(entries []LogEntry) []LogEntry {

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"fmt"
+	"io"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -28,6 +30,9 @@ type artifactArguments struct {
 	BaseRegistry   types.Object `tfsdk:"base_registry"`
 	RebuildTrigger types.Map    `tfsdk:"rebuild_trigger"`
 }
+
+// Format keeps the password of base_registry out of every way of printing.
+func (artifactArguments) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "artifact") }
 
 // artifactOutputs are the outputs of the schema that all artifacts share.
 type artifactOutputs struct {

@@ -3,13 +3,12 @@ package provider
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"strings"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
 
-// versionPattern is what version may be, and so what stands between "v" and the nonce in a tag.
-var versionPattern = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
+// The grammar of our tags, which sweep reads too.
+var imageTag, splitTag = environment.ImageTag, environment.SplitTag
 
 // tags are the tags that this resource put: the one in state and those that a registry could not remove.
 func (m builtImage) tags() []string {
@@ -24,20 +23,6 @@ func (m builtImage) ownsTag(tag string) bool {
 	_, nonce, ours := splitTag(m.Tag.ValueString())
 	_, other, alike := splitTag(tag)
 	return ours && alike && nonce == other
-}
-
-// imageTag is the tag of an image: the version for people, the nonce so that two images never share one.
-func imageTag(version, nonce string) string { return "v" + version + "-" + nonce }
-
-// splitTag gives version and nonce of a tag that imageTag made.
-func splitTag(tag string) (version, nonce string, ok bool) {
-	cut := strings.LastIndex(tag, "-")
-	if !strings.HasPrefix(tag, "v") || cut < 2 {
-		return "", "", false
-	}
-	version, nonce = tag[1:cut], tag[cut+1:]
-	_, err := hex.DecodeString(nonce)
-	return version, nonce, versionPattern.MatchString(version) && err == nil && len(nonce) == 8 && strings.ToLower(nonce) == nonce
 }
 
 func newNonce() string {

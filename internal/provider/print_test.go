@@ -32,15 +32,18 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"services": &services{
 			static: static, credentials: resolver, registries: image.New(image.Options{Credentials: resolver}), logger: slog.New(slog.DiscardHandler),
 		},
-		"buildkitTLS":      *newBuildkitTLS(tls),
-		"buildkitModel":    buildkitModel{TLS: tls},
-		"login":            login{host: "h.example", credential: held},
-		"logins":           []login{{host: "h.example", credential: held}},
-		"providerModel":    providerModel{Registries: logins},
-		"environmentModel": model,
-		"packageLockModel": packageLockModel{Index: block, BaseRegistry: block},
-		"builtImage":       model.builtImage,
-		"baseImageModel":   baseImageModel{builtImage: model.builtImage, FromRegistry: block},
+		"buildkitTLS":              *newBuildkitTLS(tls),
+		"buildkitModel":            buildkitModel{TLS: tls},
+		"login":                    login{host: "h.example", credential: held},
+		"logins":                   []login{{host: "h.example", credential: held}},
+		"providerModel":            providerModel{Registries: logins},
+		"environmentModel":         model,
+		"artifactArguments":        artifactArguments{BaseRegistry: block},
+		"registryCredentialsModel": registryCredentialsModel{Password: text},
+		"opened login":             []registryCredentialsModel{{Password: text}},
+		"packageLockModel":         packageLockModel{Index: block, BaseRegistry: block},
+		"builtImage":               model.builtImage,
+		"baseImageModel":           baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

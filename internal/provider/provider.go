@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -29,7 +30,7 @@ import (
 
 const defaultMaxParallel = 2
 
-var _ provider.Provider = &datalayerProvider{}
+var _ provider.ProviderWithEphemeralResources = &datalayerProvider{}
 
 // New gives the constructor that the plugin server wants. version is the release, "dev" or "test".
 func New(version string) func() provider.Provider {
@@ -37,6 +38,8 @@ func New(version string) func() provider.Provider {
 }
 
 type datalayerProvider struct{ version string }
+
+func userAgent(version string) string { return "terraform-provider-datalayer/" + version }
 
 func (p *datalayerProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
 	resp.TypeName = "datalayer"
@@ -93,7 +96,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
 		return
 	}
-	s := &services{userAgent: "terraform-provider-datalayer/" + p.version, logger: newLogger(), maxParallel: defaultMaxParallel}
+	s := &services{userAgent: userAgent(p.version), logger: newLogger(), maxParallel: defaultMaxParallel}
 	if !config.BuildKit.IsNull() && !config.BuildKit.IsUnknown() {
 		var builder buildkitModel
 		if resp.Diagnostics.Append(config.BuildKit.As(ctx, &builder, objectOptions)...); resp.Diagnostics.HasError() {
@@ -119,7 +122,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	s.aws = newAWS(ctx, config.AWS, given.ECR, s, &resp.Diagnostics)
 	s.credentials = credential.NewResolver(s.static).WithAWS(s.aws)
 	s.registries = s.client(s.credentials, nil)
-	resp.ResourceData, resp.DataSourceData = s, s
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
 }
 
 // addRegistries puts the configuration's registries over those of the environment.
@@ -167,4 +170,8 @@ func (p *datalayerProvider) Resources(context.Context) []func() resource.Resourc
 
 func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{newImageDataSource}
+}
+
+func (p *datalayerProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{newRegistryCredentials}
 }

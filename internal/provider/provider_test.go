@@ -46,7 +46,10 @@ func TestProvider_SchemaIsSoundAndDescribed(t *testing.T) {
 	for name, s := range schema.DataSourceSchemas {
 		blocks["data."+name] = s.Block
 	}
-	for _, name := range []string{"datalayer_environment", "data.datalayer_image"} {
+	for name, s := range schema.EphemeralResourceSchemas {
+		blocks["ephemeral."+name] = s.Block
+	}
+	for _, name := range []string{"datalayer_environment", "data.datalayer_image", "ephemeral.datalayer_registry_credentials"} {
 		if blocks[name] == nil {
 			t.Fatalf("there is no %s", name)
 		}
@@ -68,7 +71,9 @@ func sound(t *testing.T, at string, attributes []*tfprotov6.SchemaAttribute) {
 			t.Errorf("%s has no description", path)
 		}
 		if strings.Contains(a.Name, "password") && a.Name != "password_wo_version" {
-			if !a.Sensitive || a.Computed || !a.WriteOnly && !strings.HasPrefix(at, "provider") {
+			// What an ephemeral resource gives is in no state.
+			given := strings.HasPrefix(at, "ephemeral.")
+			if !a.Sensitive || a.Computed != given || !a.WriteOnly && !given && !strings.HasPrefix(at, "provider") {
 				t.Errorf("%s: sensitive %t, computed %t, write-only %t", path, a.Sensitive, a.Computed, a.WriteOnly)
 			}
 		}

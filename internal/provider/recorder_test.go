@@ -142,3 +142,15 @@ func (s recorded) ImportResourceState(ctx context.Context, req *tfprotov6.Import
 	s.recorder.note(resp.Diagnostics)
 	return resp, err
 }
+
+func (s recorded) ValidateEphemeralResourceConfig(ctx context.Context, req *tfprotov6.ValidateEphemeralResourceConfigRequest) (*tfprotov6.ValidateEphemeralResourceConfigResponse, error) {
+	resp, err := s.ProviderServer.ValidateEphemeralResourceConfig(ctx, req)
+	s.recorder.note(resp.Diagnostics)
+	return resp, err
+}
+
+func (s recorded) OpenEphemeralResource(ctx context.Context, req *tfprotov6.OpenEphemeralResourceRequest) (*tfprotov6.OpenEphemeralResourceResponse, error) {
+	resp, err := s.ProviderServer.OpenEphemeralResource(ctx, req)
+	s.recorder.note(resp.Diagnostics)
+	return resp, err
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -87,7 +88,7 @@ func pythonVersion() validator.String {
 }
 
 func versionLabel() validator.String {
-	return textRule("Invalid version", `1 to 64 letters, digits, ".", "_" or "-"`, versionPattern.MatchString)
+	return textRule("Invalid version", `1 to 64 letters, digits, ".", "_" or "-"`, environment.ValidVersion)
 }
 
 func environmentName() validator.String {

@@ -1,0 +1,95 @@
+package image
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// Marked is a tagged image that carries a label on every platform.
+type Marked struct {
+	Reference reference.Reference
+	// Tags point to it, sorted. Label is the label's value.
+	Tags  []string
+	Label string
+	// BuiltAt is what its provenance says; zero without one.
+	BuiltAt time.Time
+}
+
+// Marked gives the tagged images of a repository that carry the label, by digest. A repository that is not there has none.
+// Images that cannot be read in full prove nothing, and are left out. Where there are more tags than are looked at, what
+// was found comes beside the error.
+func (c *Client) Marked(ctx context.Context, repo reference.Repository, label string) ([]Marked, error) {
+	scanned, err := c.scan(ctx, repo)
+	if err != nil {
+		return nil, report("Images of the repository could not be listed", repo, repo.String(), err)
+	}
+	digests := map[string]bool{}
+	for _, found := range scanned.points {
+		digests[found.Digest] = true
+	}
+	var marked []Marked
+	for _, digest := range slices.Sorted(maps.Keys(digests)) {
+		content, err := c.inspect(ctx, repo.WithDigest(digest))
+		switch {
+		case NotFound(err) || errors.Is(err, ErrNotImage) || errors.Is(err, ErrIncomplete):
+			continue
+		case err != nil:
+			return marked, report("Image of the repository could not be inspected", repo, object(repo, digest), err)
+		case !labelled(content, label):
+			continue
+		}
+		found := Marked{Reference: repo.WithDigest(digest), Tags: scanned.of(digest)}
+		for _, platform := range slices.Sorted(maps.Keys(content.Configs)) {
+			found.Label = content.Configs[platform].Labels[label]
+		}
+		if found.BuiltAt, err = c.builtAt(ctx, repo, content); err != nil {
+			return marked, err
+		}
+		marked = append(marked, found)
+	}
+	if !scanned.complete {
+		return marked, report("Repository has too many tags to list its images", repo, repo.String(), fmt.Errorf("only %d of its tags were looked at", maxScanned))
+	}
+	return marked, nil
+}
+
+// builtAt reads the time from the provenance; a time in the image itself would make equal content unequal.
+func (c *Client) builtAt(ctx context.Context, repo reference.Repository, content *Image) (time.Time, error) {
+	attested, err := c.Attestations(ctx, repo, content)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var last time.Time
+	for _, a := range attested {
+		if a.PredicateType != PredicateProvenance {
+			continue
+		}
+		text, err := c.Statement(ctx, repo, a)
+		if err != nil {
+			return time.Time{}, err
+		}
+		var statement struct {
+			Predicate struct {
+				RunDetails struct {
+					Metadata struct {
+						FinishedOn time.Time `json:"finishedOn"`
+					} `json:"metadata"`
+				} `json:"runDetails"`
+			} `json:"predicate"`
+		}
+		if err := json.Unmarshal(text, &statement); err != nil {
+			return time.Time{}, report("Provenance is not understood", repo, object(repo, a.Digest), err)
+		}
+		if at := statement.Predicate.RunDetails.Metadata.FinishedOn; at.After(last) {
+			last = at
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,36 @@
+package provider
+
+import (
+	"os"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/ecr"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/sweep"
+)
+
+// Sweep is the command that removes what a killed run left. It has no provider configuration, so the environment alone
+// gives it its settings; further services are those of tests.
+func Sweep(version string, further ...sweep.Service) sweep.Program {
+	return sweep.Program{
+		Settings: []sweep.Setting{
+			{Variable: credential.RegistriesVariable, Meaning: "logins of registries, as JSON: {HOST: {\"username\": …, \"password\": …}},\n" +
+				"or {HOST: {\"ecr\": {…}}} to ask AWS with its own variables"},
+			{Variable: "DOCKER_CONFIG", Meaning: "the folder of the Docker configuration, for all other registries"},
+		},
+		Services: func(repositories []reference.Repository) ([]sweep.Service, error) {
+			given, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))
+			if err != nil {
+				return nil, err
+			}
+			resolver := credential.NewResolver(given.Logins).WithAWS(credential.NewAWS(credential.AWSOptions{Hosts: given.ECR}))
+			transport := image.NewTransport()
+			open := func(repository reference.Repository, actions ...credential.Action) *image.Client {
+				using := resolver.Using(repository.Host, credential.Grant{Repository: repository.Path, Actions: actions})
+				return image.New(image.Options{Credentials: using, API: ecr.APIs(using), Transport: transport, UserAgent: userAgent(version)})
+			}
+			return append([]sweep.Service{sweep.Images(open, repositories)}, further...), nil
+		},
+	}
+}

@@ -1,0 +1,219 @@
+// Package sweep removes what a killed run left at the services, and lists what else there is of ours. What it may remove
+// is decided here alone, by the name that each thing carries: only credentials and sandboxes with our marker and an expiry
+// in the past. Artifacts are listed, and one is removed only when its id is given.
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+)
+
+// Service is one that may keep something of ours. Its room retries what may be retried.
+type Service interface {
+	// Name is its name for people: "Daytona".
+	Name() string
+	// Missing says which settings it takes to look there, "set DAYTONA_API_KEY"; "" if it has them.
+	Missing() string
+	// Leftovers gives all credentials and sandboxes that the service keeps for us, ours or not.
+	Leftovers(ctx context.Context) ([]Leftover, error)
+	// Artifacts gives those that carry our mark.
+	Artifacts(ctx context.Context) ([]Artifact, error)
+}
+
+// Leftover is a credential or a sandbox at a service.
+type Leftover struct {
+	// What it is: "credential" or "sandbox".
+	What     string
+	ID, Name string
+	// Remove returns when it is gone; one that is not there is success. ByHand says how a person removes it.
+	Remove func(context.Context) error
+	ByHand string
+}
+
+// Artifact is what a resource made, which may be in somebody's state.
+type Artifact struct {
+	// ID is what Import and --delete-artifact take.
+	ID string
+	// BuiltAt is zero where the service does not tell. CacheKey may be empty.
+	BuiltAt  time.Time
+	CacheKey string
+	// Import is the command that takes it into a state.
+	Import string
+	// Remove returns when it is gone.
+	Remove func(context.Context) error
+}
+
+// Options of a sweep.
+type Options struct {
+	// OlderThan leaves alone what expired less than this ago, and does not list artifacts that are younger.
+	OlderThan time.Duration
+	// DryRun removes nothing.
+	DryRun bool
+	// DeleteArtifacts are the ids of artifacts to remove.
+	DeleteArtifacts []string
+	// Command is how this sweep was called, without its options that remove; for the commands that it prints.
+	Command string
+	Now     func() time.Time
+}
+
+// Run looks at each service and writes what it found and did to out, a line each. It tells whether all is gone that
+// should be: something expired that is still there, a service that did not answer, and an artifact that was to be removed
+// and was not, are not. Artifacts and what is still in use do not count.
+func Run(ctx context.Context, o Options, services []Service, out io.Writer) (clean bool) {
+	s := &run{Options: o, out: out, wanted: slices.Clone(o.DeleteArtifacts)}
+	for _, service := range services {
+		if missing := service.Missing(); missing != "" {
+			s.say("%s: not checked (%s)", service.Name(), missing)
+			continue
+		}
+		s.say("%s:", service.Name())
+		before := s.lines
+		s.leftovers(ctx, service)
+		s.artifacts(ctx, service)
+		if s.lines == before {
+			s.say("  nothing of ours")
+		}
+	}
+	for _, id := range s.wanted {
+		s.remains++
+		s.say("No artifact %s was found. An id is one of those listed; an image is looked for in the repositories given alone.", id)
+	}
+	removed := "Removed"
+	if o.DryRun {
+		removed = "Would be removed"
+	}
+	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d.", removed, s.removed, s.remains, s.used, s.listed)
+	return s.remains == 0
+}
+
+type run struct {
+	Options
+	out    io.Writer
+	wanted []string
+	lines  int
+	// counts
+	removed, remains, used, listed int
+}
+
+func (s *run) say(format string, values ...any) {
+	s.lines++
+	_, _ = fmt.Fprintf(s.out, format+"\n", values...)
+}
+
+func (s *run) failed(what string, err error) {
+	s.remains++
+	s.say("  failed    %s: %s", what, oneLine(err))
+}
+
+func (s *run) leftovers(ctx context.Context, service Service) {
+	all, err := service.Leftovers(ctx)
+	if err != nil {
+		s.failed("credentials and sandboxes could not be listed", err)
+		return
+	}
+	for _, l := range all {
+		marker, ours := credential.ParseMarker(l.Name)
+		if !ours {
+			continue
+		}
+		what := fmt.Sprintf("%s %s (%s)", l.What, l.ID, l.Name)
+		age := s.Now().Sub(marker.ExpiresAt)
+		switch {
+		case age <= 0:
+			s.used++
+			s.say("  in use    %s, until %s", what, marker.ExpiresAt.Format(time.RFC3339))
+		case age < s.OlderThan:
+			s.used++
+			s.say("  left      %s, expired %s ago, less than %s", what, rounded(age), s.OlderThan)
+		case s.DryRun:
+			s.removed++
+			s.remains++
+			s.say("  expired   %s, %s ago", what, rounded(age))
+		default:
+			if err := l.Remove(ctx); err != nil {
+				s.failed(what+" expired and could not be removed", err)
+				if l.ByHand != "" {
+					s.say("            by hand: %s", l.ByHand)
+				}
+				continue
+			}
+			s.removed++
+			s.say("  removed   %s, expired %s ago", what, rounded(age))
+		}
+	}
+}
+
+func (s *run) artifacts(ctx context.Context, service Service) {
+	all, err := service.Artifacts(ctx)
+	if err != nil {
+		s.failed("artifacts could not be listed", err)
+	}
+	for _, a := range all {
+		if at := slices.Index(s.wanted, a.ID); at >= 0 {
+			s.wanted = slices.Delete(s.wanted, at, at+1)
+			s.removeArtifact(ctx, a)
+			continue
+		}
+		age, old := "of unknown age", true
+		if !a.BuiltAt.IsZero() {
+			since := s.Now().Sub(a.BuiltAt)
+			age, old = rounded(since)+" old", since >= s.OlderThan
+		}
+		if !old {
+			continue
+		}
+		s.listed++
+		if a.CacheKey != "" {
+			age += ", cache key " + a.CacheKey
+		}
+		s.say("  artifact  %s, %s", a.ID, age)
+		s.say("            import: %s", a.Import)
+		s.say("            remove: %s --delete-artifact %s", s.Command, quoted(a.ID))
+	}
+}
+
+func (s *run) removeArtifact(ctx context.Context, a Artifact) {
+	if s.DryRun {
+		s.removed++
+		s.remains++
+		s.say("  artifact  %s is to be removed", a.ID)
+		return
+	}
+	if err := a.Remove(ctx); err != nil {
+		s.failed("artifact "+a.ID+" could not be removed", err)
+		return
+	}
+	s.removed++
+	s.say("  removed   artifact %s", a.ID)
+}
+
+// rounded is a duration for people: "3d4h", "2h5m", "40s".
+func rounded(d time.Duration) string {
+	switch d = d.Round(time.Second); {
+	case d < time.Minute:
+		return d.String()
+	case d < 24*time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	const day = 24 * time.Hour
+	return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+}
+
+// oneLine keeps an error on the line that it belongs to.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// quoted is a text as a POSIX shell takes it.
+func quoted(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune("@%+=:,./-_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
