@@ -86,7 +86,7 @@ func (r Recipe) Instructions() (Instructions, error) {
 		if err := i.bring("lock", map[string][]byte{"requirements.txt": []byte(r.Lock.Canonical())}, at); err != nil {
 			return Instructions{}, err
 		}
-		i.run(root, at, "python3", "-I", workshop+"/install.py", workshop+"/lock/requirements.txt", workshop+"/lock/report.json")
+		i.run(root, at, "python3", "-I", workshop+"/install.py", workshop+"/lock/requirements.txt", workshop+"/report.json")
 	}
 	if err := i.files(spec.Files); err != nil {
 		return Instructions{}, err

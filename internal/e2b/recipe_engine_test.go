@@ -13,12 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/steps"
 )
 
 // checkoutVariable names a checkout of github.com/e2b-dev/code-interpreter at the pinned commit, outside this project.
@@ -37,9 +39,6 @@ func TestCodeInterpreter_RunsOnTheBase(t *testing.T) {
 	if recipe.Base, err = reference.ParsePinned(env.BaseReference); err != nil {
 		t.Fatal(err)
 	}
-	if recipe.Lock, err = lock.Parse(locked); err != nil {
-		t.Fatal(err)
-	}
 	recipe.Python, recipe.Interpreter.Source = env.BasePython, checkout
 	recipe.Spec.AptPackages = nil
 	recipe.Spec.PostInstall = []environment.Command{{Command: `test "$(id -u):$(id -g):$PWD:$MODE" = '1000:100:/home/datalayer/content:it'"'"'s $HOME'`}}
@@ -56,7 +55,7 @@ func TestCodeInterpreter_RunsOnTheBase(t *testing.T) {
 	if !strings.HasPrefix(report.Python, env.BasePython+".") || report.Packages["six"] != "1.17.0" {
 		t.Errorf("the template told of itself: %+v", report)
 	}
-	if left := w.run(t, nil, "ls", "/opt/datalayer"); left.Stdout != "bin\ncode-interpreter\nenvironment.json\n" {
+	if left := w.run(t, nil, "ls", "/opt/datalayer"); left.Stdout != "code-interpreter\nenvironment.json\n" {
 		t.Errorf("/opt/datalayer holds %q", left.Stdout)
 	}
 	w.serves(t, made.Start.StartCommand)
@@ -69,7 +68,7 @@ type workshop struct {
 	dir       string
 }
 
-func newWorkshop(t *testing.T, env *enginetest.Env, base reference.Reference) *workshop {
+func newWorkshop(t *testing.T, env *enginetest.Env, image reference.Reference) *workshop {
 	t.Helper()
 	daemon, err := buildkit.Connect(t.Context(), env.BuildkitAddress, 2, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -84,7 +83,7 @@ func newWorkshop(t *testing.T, env *enginetest.Env, base reference.Reference) *w
 		}
 	}
 	container, err := daemon.Start(t.Context(), buildkit.Process{
-		Image: base, Platform: environment.DefaultPlatform, Args: []string{"/usr/bin/tini", "--", "sleep", "infinity"}, Env: variables, Cwd: "/", User: "0:0", Network: true,
+		Image: image, Platform: environment.DefaultPlatform, Args: []string{"/usr/bin/tini", "--", "sleep", "infinity"}, Env: variables, Cwd: "/", User: "0:0", Network: true,
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +95,23 @@ func newWorkshop(t *testing.T, env *enginetest.Env, base reference.Reference) *w
 	})
 	w := &workshop{container: container, user: "root", dir: "/"}
 	if env.CABundle != "" {
-		w.run(t, bytes.NewReader(enginetest.CABundle(t)), "sh", "-c", "cat >>/etc/ssl/certs/ca-certificates.crt; for f in $(python3 -c 'import pip._vendor.certifi as c; print(c.where())'); do cat /etc/ssl/certs/ca-certificates.crt >>$f; done")
+		w.run(t, bytes.NewReader(enginetest.CABundle(t)), "sh", "-c", "cat >>/etc/ssl/certs/ca-certificates.crt")
 	}
+	// The engine's base has Python alone; a base for sandboxes has the kernel stack.
+	for name, content := range map[string]string{"install.py": steps.Install, "kernel.txt": parsed(t, base.KernelLock).Canonical()} {
+		w.run(t, strings.NewReader(content), "sh", "-c", "cat >/tmp/"+name)
+	}
+	w.run(t, nil, "python3", "-I", "/tmp/install.py", "/tmp/kernel.txt", "/tmp/report.json")
 	return w
+}
+
+func parsed(t *testing.T, text string) *lock.Lock {
+	t.Helper()
+	l, err := lock.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 func (w *workshop) run(t *testing.T, stdin io.Reader, args ...string) *buildkit.Output {
@@ -129,7 +142,7 @@ func (w *workshop) step(t *testing.T, made e2b.Instructions, index int) string {
 	case "RUN":
 		command := []string{"/bin/bash", "-l", "-c", step.Args[0]}
 		if step.Args[1] != "root" {
-			command = append([]string{"setpriv", "--reuid=1000", "--regid=100", "--clear-groups"}, command...)
+			command = append([]string{"setpriv", "--reuid=1000", "--regid=100", "--clear-groups", "env", "HOME=" + environment.Home}, command...)
 		}
 		return w.run(t, nil, command...).Stdout
 	case "USER":
@@ -152,7 +165,7 @@ func (w *workshop) serves(t *testing.T, start string) {
 	defer cancel()
 	ended := make(chan string, 1)
 	go func() {
-		output, err := w.container.Exec(ctx, buildkit.Command{Args: []string{"setpriv", "--reuid=1000", "--regid=100", "--clear-groups", "env", "-C", w.dir, "/bin/bash", "-l", "-c", start}})
+		output, err := w.container.Exec(ctx, buildkit.Command{Args: []string{"setpriv", "--reuid=1000", "--regid=100", "--clear-groups", "env", "-C", w.dir, "HOME=" + environment.Home, "/bin/bash", "-l", "-c", start}})
 		ended <- fmt.Sprintf("%+v, %v", output, err)
 	}()
 	transport := &http.Transport{DialContext: w.container.Dial}
@@ -207,12 +220,12 @@ func (w *workshop) serves(t *testing.T, start string) {
 	}
 	for code, want := range map[string]string{
 		"1+1":                         "2",
-		"import os; os.getcwd()":      environment.WorkDir,
+		"os.getcwd()":                 environment.WorkDir,
 		"[os.getuid(), os.getgid()]":  "[1000, 100]",
 		"import six; six.__version__": "1.17.0",
 		"[os.environ[n] for n in ('LANG', 'LC_ALL', 'TZ', 'MODE')]": `['C.UTF-8', 'C.UTF-8', 'UTC', "it's $HOME"]`,
 	} {
-		if got := execute("import os\n" + code); got != want {
+		if got := execute("import os; " + code); got != want {
 			t.Errorf("%s gave %s, want %s", code, got, want)
 		}
 	}
@@ -226,8 +239,9 @@ func (w *workshop) serves(t *testing.T, start string) {
 	if status != http.StatusOK || !strings.Contains(text, environment.WorkDir) {
 		t.Errorf("a new context is %d %s", status, text)
 	}
-	owned := w.run(t, nil, "sh", "-c", "ps -eo user:20,args | grep -E 'jupyter_server|uvicorn|ipykernel' | grep -v grep | cut -d' ' -f1 | sort -u")
-	if strings.TrimSpace(owned.Stdout) != environment.User {
+	// The owner of each process of the servers and kernels, by /proc.
+	owned := w.run(t, nil, "sh", "-c", `for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -qE '(jupyter_serve[r]|uvicor[n]|ipykerne[l])' && stat -c %u $p; done | sort -u`)
+	if strings.TrimSpace(owned.Stdout) != "1000" {
 		t.Errorf("the servers and kernels run as %q", owned.Stdout)
 	}
 }
