@@ -280,3 +280,12 @@ func (r *Report) Take(line string) {
 		r.Packages[words[1]] = words[2]
 	}
 }
+
+// MajorMinor is the Python as "3.13"; "" if it was not told.
+func (r Report) MajorMinor() string {
+	parts := strings.SplitN(r.Python, ".", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0] + "." + parts[1]
+}
