@@ -105,6 +105,9 @@ func rememberTemplate(attribute string, into *string) statecheck.StateCheck {
 func (s *e2bStack) launches(t *testing.T) statecheck.StateCheck {
 	return stateCheck(func(state *tfjson.State) error {
 		for _, r := range state.Values.RootModule.Resources {
+			if r.Type != "datalayer_e2b_template" {
+				continue
+			}
 			reference := fmt.Sprint(r.AttributeValues["reference"])
 			build, refused := s.Launches(e2btest.Key, reference)
 			if build != r.AttributeValues["build_id"] {
