@@ -20,20 +20,35 @@ oldest=1.11
 
 tofu=$(tools/install.sh tofu)
 export TF_ACC=1
-say "all tests, the provider's on $("$tofu" version | head -1)"
-TF_ACC_TERRAFORM_PATH=$tofu TF_ACC_PROVIDER_NAMESPACE=hashicorp TF_ACC_PROVIDER_HOST=registry.opentofu.org \
-  go test -count=1 -timeout 40m ./...
 
+# The provider's tests on Terraform run beside all others: most of both is waiting. What they print comes after.
 version=
 if terraform=$(command -v terraform); then
   version=$("$terraform" version | sed -n '1s/^Terraform v//p')
 fi
+beside=
 if [ -n "$version" ] && [ "$(printf '%s\n' "$oldest" "$version" | sort -V | head -1)" = "$oldest" ]; then
-  say "the provider's tests on Terraform $version"
-  TF_ACC_TERRAFORM_PATH=$terraform go test -count=1 -timeout 40m ./internal/provider/...
+  printed=$(mktemp)
+  trap 'rm -f "$printed"' EXIT
+  trap 'trap - TERM INT; [ -z "$beside" ] || kill "$beside" 2>/dev/null || true; exit 143' TERM INT
+  TF_ACC_TERRAFORM_PATH=$terraform go test -count=1 -timeout 60m ./internal/provider/... >"$printed" 2>&1 &
+  beside=$!
+fi
+
+failed=0
+say "all tests, the provider's on $("$tofu" version | head -1)"
+TF_ACC_TERRAFORM_PATH=$tofu TF_ACC_PROVIDER_NAMESPACE=hashicorp TF_ACC_PROVIDER_HOST=registry.opentofu.org \
+  go test -count=1 -timeout 60m ./... || failed=1
+
+if [ -n "$beside" ]; then
+  wait "$beside" || failed=1
+  beside=
+  say "the provider's tests on Terraform $version, which ran beside these"
+  cat "$printed"
 else
   echo "terraform: NOT RUN (Terraform >= $oldest is not on PATH${version:+, which has $version})"
 fi
+[ "$failed" -eq 0 ] || { say "tests failed"; exit 1; }
 
 say "the services' own clients against the stand-ins"
 tools/contract.sh

@@ -2,10 +2,13 @@ package buildkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
@@ -44,6 +47,9 @@ func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 	return pinned.WithDigest(pinned.Digest), nil
 }
 
+// notAnSBOM are the daemon's words for what a generator left that is no SPDX statement.
+var notAnSBOM = lazyregexp.New(`cannot decode in-toto statement|does not match required predicate type`)
+
 // generatorProblem tells a failure of the SBOM generator, or to get it, from one of the build.
 func (f buildFailure) generatorProblem(err error) error {
 	generator := f.request.Attestations.SBOMGenerator
@@ -54,6 +60,8 @@ func (f buildFailure) generatorProblem(err error) error {
 	switch {
 	case f.step != nil && strings.Contains(f.step.name, "generating sbom using"):
 		title = "SBOM generator failed"
+	case notAnSBOM.MatchString(err.Error()):
+		title = "SBOM generator wrote something else"
 	case strings.Contains(err.Error(), generator.Digest):
 		title = "SBOM generator cannot be pulled"
 	default:
@@ -63,3 +71,28 @@ func (f buildFailure) generatorProblem(err error) error {
 	p.Object = generator.String() + ", for " + p.Object
 	return p
 }
+
+// checkStatements holds the statements of a pushed image against what was asked for: that a generator ends well and writes
+// nothing is no failure to the daemon.
+func checkStatements(request Request, statements []image.Attestation) error {
+	has := func(platform, predicate string) bool {
+		return slices.ContainsFunc(statements, func(s image.Attestation) bool {
+			return s.Platform == platform && strings.HasPrefix(s.PredicateType, predicate)
+		})
+	}
+	for _, platform := range request.Platforms {
+		object := fmt.Sprintf("image for %s, %s", request.Repository, platform)
+		if request.Attestations.SBOM && !has(platform, image.PredicateSPDX) {
+			return &problem.Problem{Title: "SBOM generator wrote no SBOM", Path: []any{"attestations", "sbom_generator"}, Object: request.Attestations.SBOMGenerator.String() + ", for the " + object,
+				Cause: errors.New("it ended without an error, and the pushed index carries no SPDX statement"), Advice: withoutSBOM}
+		}
+		if request.Attestations.Provenance != "" && !has(platform, provenancePrefix) {
+			return &problem.Problem{Title: "Image was pushed without its provenance", Path: []any{"attestations", "provenance"}, Object: object,
+				Cause: errors.New("the pushed index carries no SLSA provenance statement"), Advice: "The daemon made none: update BuildKit, or set attestations.provenance = \"none\"."}
+		}
+	}
+	return nil
+}
+
+// provenancePrefix is what the predicate types of SLSA's versions have in common: older daemons write v0.2.
+const provenancePrefix = "https://slsa.dev/provenance/"

@@ -41,19 +41,8 @@ var (
 	refusedCode  = lazyregexp.New(`failed to push \S+: (unauthorized|denied)\b`)
 	brokenWire   = lazyregexp.New(`connection reset|broken pipe|\bEOF\b|connection refused|i/o timeout|TLS handshake timeout|\b(429|5\d\d) [A-Z]`)
 	diskFull     = lazyregexp.New(`no space left on device|disk quota exceeded`)
-	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
-	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
-	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
-	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
-	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
-	indexRefused = lazyregexp.New(`(?m)^datalayer: index answered (401|403) .*$`)
-	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
-	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
-	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
-	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
 	processEnded = lazyregexp.New(`(?s)process ".*" did not complete successfully: (exit code: \d+)`)
 	aptMissing   = lazyregexp.New(`E: Unable to locate package (\S+)|E: Version '(\S+)' for '(\S+)' was not found|E: Package '(\S+)' has no installation candidate`)
-	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
 	notFoundExec = lazyregexp.New(`executable file not found|exit code: 127`)
 )
 
@@ -105,6 +94,16 @@ func (f buildFailure) problem(title string, cause error, advice string) *problem
 
 func (f buildFailure) ownCommand() bool { return strings.HasPrefix(f.step.name, stepPostInstall) }
 
+// networked tells whether the post-install command that failed had the network.
+func (f buildFailure) networked() bool {
+	for i, command := range f.request.Spec.PostInstall {
+		if strings.HasSuffix(f.step.name, fmt.Sprintf("%s[%d]", stepPostInstall, i)) {
+			return command.Network != nil && *command.Network
+		}
+	}
+	return false
+}
+
 // stepProblem knows what the provider's own steps print when they fail.
 func (f buildFailure) stepProblem(err error) error {
 	log := strings.Join(f.step.lines, "\n")
@@ -123,7 +122,11 @@ func (f buildFailure) stepProblem(err error) error {
 	case strings.HasPrefix(f.step.name, stepWrite):
 		return f.at("files", f.problem("File could not be written", err, "The base has something else at this path or above it. Choose another path."))
 	case f.ownCommand():
-		return f.at("post_install", f.problem("Post-install command failed", err, "Mend the command, or what it needs. It ran as 1000:100 in /home/datalayer/content, cut off from the network."))
+		network := "cut off from the network: network = true lets it reach one"
+		if f.networked() {
+			network = "with the daemon's network"
+		}
+		return f.at("post_install", f.problem("Post-install command failed", err, "Mend the command, or what it needs. It ran as 1000:100 in /home/datalayer/content, "+network+"."))
 	}
 	return nil
 }
@@ -131,66 +134,6 @@ func (f buildFailure) stepProblem(err error) error {
 func (f buildFailure) at(attribute string, p *problem.Problem) *problem.Problem {
 	p.Path = []any{attribute}
 	return p
-}
-
-func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
-	var incomplete []string
-	for _, line := range f.step.lines {
-		if match := newProblem.FindStringSubmatch(line); match != nil {
-			incomplete = append(incomplete, match[1])
-		}
-	}
-	if len(incomplete) > 0 {
-		return f.problem("Locked packages do not fit together", errors.New(strings.Join(incomplete, "\n")),
-			"`pip check` found this after the installation and not before. Resolve the lock again with all its dependencies (`uv pip compile --generate-hashes`).")
-	}
-	if hashMismatch.MatchString(log) {
-		return f.problem("Hash mismatch in the locked packages", errors.New(describeMismatch(f.step.lines)),
-			"The index serves other bytes than the lock was made from. Nothing was installed. Resolve the lock again, and find out why the file changed before you trust it.")
-	}
-	if f.request.PackageIndex != nil && indexRefused.MatchString(log) {
-		return f.problem("Package index refused the login", errors.New(indexRefused.FindString(log)), "Check package_index.username and package_index.password_wo, and that the login may read the index "+f.request.PackageIndex.URL.Redacted()+".")
-	}
-	if match := indexSilent.FindStringSubmatch(log); match != nil {
-		return f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+").")
-	}
-	if match := noSuchDist.FindStringSubmatch(log); match != nil {
-		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."
-		cause := match[0]
-		if other := otherPython.FindStringSubmatch(log); other != nil {
-			cause += "\nOther Pythons only: " + other[1]
-		}
-		return f.problem("Locked package has no file for this Python", errors.New(cause), advice)
-	}
-	if noBackend.MatchString(log) {
-		found := noBackend.FindAllString(log, -1)
-		cause := found[len(found)-1]
-		if collected := collecting.FindAllStringSubmatch(log, -1); collected != nil {
-			cause = collected[len(collected)-1][1] + ": " + cause
-		}
-		return f.problem("Locked package needs a build backend", errors.New(cause),
-			"It comes as source only, and its backend would have to be fetched without a hash. Lock a version that has a wheel, or use a base that holds the backend.")
-	}
-	return f.problem("Locked packages were not installed", err, "")
-}
-
-// describeMismatch gathers pip's report: package, expected hashes, and the one it got.
-func describeMismatch(lines []string) string {
-	var out []string
-	for _, line := range lines {
-		if match := mismatched.FindStringSubmatch(line); match != nil {
-			out = append(out, match[1]+" from "+match[2])
-		} else if match := expectedHash.FindStringSubmatch(line); match != nil {
-			if match[3] != "" {
-				out = append(out, "  or       "+match[3])
-			} else {
-				out = append(out, "  expected "+match[1]+" "+match[2])
-			}
-		} else if match := gotHash.FindStringSubmatch(line); match != nil {
-			out = append(out, "  got      "+match[1])
-		}
-	}
-	return strings.Join(out, "\n")
 }
 
 func (f buildFailure) pushProblem(ctx context.Context, err error) error {

@@ -49,9 +49,9 @@ func TestBuildFailuresAreExplained(t *testing.T) {
 			change: func(r *buildkit.Request) {
 				r.Spec.AptPackages = []string{"no-such-package-here", "nor-this"}
 			}},
-		"command that speaks of the disk": {title: "Post-install command failed", says: []string{"exit code: 1", "no space left on device"},
+		"command that speaks of the disk": {title: "Post-install command failed", says: []string{"exit code: 1", "no space left on device", "with the daemon's network"},
 			change: func(r *buildkit.Request) {
-				r.Spec.PostInstall = []environment.Command{{Command: "echo 'no space left on device'; exit 1"}}
+				r.Spec.PostInstall = []environment.Command{{Command: "echo 'no space left on device'; exit 1", Network: new(true)}}
 			}},
 		"file where a folder must be": {title: "File could not be written", says: []string{`step "write /srv/a/b"`, "not a directory", "Choose another path"},
 			change: func(r *buildkit.Request) {

@@ -2,11 +2,15 @@ package buildkit_test
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"testing"
@@ -60,13 +64,22 @@ func TestPrivateIndexIsUsedAndItsLoginIsNowhere(t *testing.T) {
 
 func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 	b := newBench(t)
+	answering := func(status int) func(*buildkit.PackageIndex) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(server.Close)
+		return func(i *buildkit.PackageIndex) {
+			i.URL = &url.URL{Scheme: "http", Host: strings.TrimPrefix(server.URL, "http://")}
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(*buildkit.PackageIndex)
 		title  string
 		says   string
 	}{
-		"login":       {func(i *buildkit.PackageIndex) { i.Password = secret.New("cnry-wrong-password") }, "Package index refused the login", "index answered 401"},
-		"certificate": {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Package index cannot be reached", "CERTIFICATE_VERIFY_FAILED"},
+		"no package":   {answering(http.StatusNotFound), "Package index does not have the package", "index answered 404 Not Found for private-tool"},
+		"out of order": {answering(http.StatusInternalServerError), "Package index failed", "index answered 500 Internal Server Error for private-tool"},
+		"login":        {func(i *buildkit.PackageIndex) { i.Password = secret.New("cnry-wrong-password") }, "Package index refused the login", "index answered 401"},
+		"certificate":  {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Package index cannot be reached", "CERTIFICATE_VERIFY_FAILED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			index, lock, _ := privateIndex(t)
@@ -85,27 +98,53 @@ func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 	}
 }
 
+// TestPrivateIndexWithoutTLSIsAsked has a name that pip does not take for this machine's own, which it would ask anyway.
+func TestPrivateIndexWithoutTLSIsAsked(t *testing.T) {
+	b := newBench(t)
+	index, lock, version := privateIndex(t)
+	plain := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "https", Host: index.URL.Host}) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+	})
+	t.Cleanup(plain.Close)
+	request := b.request(t, lock)
+	// BuildKit's own name in a container for 127.0.0.1.
+	request.PackageIndex = &buildkit.PackageIndex{Username: index.Username, Password: index.Password,
+		URL: &url.URL{Scheme: "http", Host: "buildkitsandbox:" + plain.URL[strings.LastIndex(plain.URL, ":")+1:], Path: index.URL.Path}}
+	published, err := b.publish(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if published.Packages["private-tool"] != version {
+		t.Errorf("packages are %v", published.Packages)
+	}
+}
+
 func TestBuildSecretsAreMountedWhereTheyAreNeeded(t *testing.T) {
 	b := newBench(t)
 	request := b.request(t, "")
-	request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence-key")}
+	// As file() reads them, with line breaks.
+	request.BuildSecrets = map[string]secret.Value{"licence": secret.New("cnry-licence-key\n"), "key.pem": secret.New(strings.Repeat("cnry-line-of-a-key-that-is-as-long-as-such-lines-are-in-pem\n", 3))}
 	request.Attestations.Provenance = "max"
-	request.Spec.PostInstall = []environment.Command{{Command: fmt.Sprintf("true %d\n", time.Now().UnixNano()) + `test "$(stat -c '%u %a' /run/secrets/licence)" = "1000 400" && sha256sum < /run/secrets/licence > sum && cat /run/secrets/licence`}}
+	request.Spec.PostInstall = []environment.Command{{Command: fmt.Sprintf("true %d\n", time.Now().UnixNano()) + `test "$(stat -c '%u %a' /run/secrets/licence)" = "1000 400" && sha256sum < /run/secrets/licence > sum && cd /run/secrets && cat licence key.pem && base64 key.pem`}}
 	logged := &strings.Builder{}
 	b.daemon.SetLogger(slog.New(slog.NewTextHandler(logged, nil)))
 	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(logged.String(), "cnry-licence-key") || !strings.Contains(logged.String(), "[redacted]") {
-		t.Errorf("the log is not masked:\n%s", logged)
+	encoded := base64.StdEncoding.EncodeToString([]byte(request.BuildSecrets["key.pem"].Reveal()))
+	for _, spelling := range []string{"cnry-licence-key", "cnry-line-of-a-key", encoded[:76], encoded[152:]} {
+		if strings.Contains(logged.String(), spelling) || !strings.Contains(logged.String(), "[redacted]") {
+			t.Errorf("%q is not masked in the log:\n%s", spelling, logged)
+		}
 	}
 	if statement := b.statement(t, request, published.Attestations[0]); strings.Contains(statement, "cnry-licence-key") {
 		t.Error("the secret is in the provenance")
 	}
 	output, err := b.daemon.Run(t.Context(), buildkit.Process{Image: published.Reference(request.Repository), Platform: environment.DefaultPlatform,
 		Args: []string{"/bin/sh", "-c", "cat sum; ls -A /run/secrets 2>/dev/null"}, Env: []string{"PATH=/usr/bin:/bin"}, Cwd: environment.WorkDir, User: "1000:100"}, request.Credentials)
-	sum := sha256.Sum256([]byte("cnry-licence-key"))
+	sum := sha256.Sum256([]byte("cnry-licence-key\n"))
 	if err != nil || strings.TrimSpace(output.Stdout) != hex.EncodeToString(sum[:])+"  -" {
 		t.Errorf("the container says %+v, %v", output, err)
 	}

@@ -108,11 +108,16 @@ func (p *Publisher) publish(ctx context.Context, request Request, tag string, pu
 	}
 	at.enter("reading the pushed image", request.Repository.WithDigest(result.Digest).String())
 	found, err := p.Registry.Inspect(ctx, request.Repository.WithDigest(result.Digest))
-	if err == nil {
+	switch {
+	case errors.Is(err, image.ErrIncomplete):
+		return nil, &problem.Problem{Title: "Pushed image is not whole", Object: request.Repository.WithDigest(result.Digest).String(), Cause: err,
+			Advice: "A part of it was removed while it was pushed: an image of the same content that is deleted at that time takes along what the two share. Apply again; the build is in the daemon's cache."}
+	case err == nil:
 		published.Attestations, err = p.Registry.Attestations(ctx, request.Repository, found)
 	}
 	if published.Unread = err; err == nil {
 		published.Image = found
+		return published, checkStatements(request, published.Attestations)
 	}
 	return published, nil
 }

@@ -2,17 +2,24 @@ package buildkit_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"path"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -54,5 +61,36 @@ func TestRefusedManifestIsToldFromTheBuildAndTheRetryRunsNothingAgain(t *testing
 	}
 	if strings.Contains(log.String(), printed) || !strings.Contains(log.String(), "step was cached") {
 		t.Errorf("the retry built again:\n%s", log)
+	}
+}
+
+// TestPushedImageThatLostAPartIsAnError has a deletion in the same repository at the same time, which takes a manifest along
+// that the new index shares. Not every registry sees that when the tag is put.
+func TestPushedImageThatLostAPartIsAnError(t *testing.T) {
+	b := newBench(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, "/manifests/v1-0badcafe") {
+				next.ServeHTTP(w, r)
+				return
+			}
+			body, err := io.ReadAll(r.Body)
+			var index ocispec.Index
+			if err = errors.Join(err, json.Unmarshal(body, &index)); err != nil || len(index.Manifests) == 0 {
+				t.Errorf("the tag is put on %s: %v", body, err)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+			lost := httptest.NewRequestWithContext(r.Context(), http.MethodDelete, path.Join(path.Dir(r.URL.Path), index.Manifests[0].Digest.String()), nil)
+			lost.Host = r.Host
+			next.ServeHTTP(httptest.NewRecorder(), lost)
+		})
+	})
+	request := b.request(t, "")
+	request.Attestations.Provenance = "max"
+	_, err := b.publish(t.Context(), request)
+	var found *problem.Problem
+	if !errors.As(err, &found) || found.Title != "Pushed image is not whole" || !errors.Is(err, image.ErrIncomplete) || !strings.Contains(found.Detail(), "404") {
+		t.Errorf("error is %v", err)
 	}
 }

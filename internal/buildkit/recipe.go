@@ -124,7 +124,7 @@ func (r recipe) aptStep(state llb.State, packages []string, more ...llb.RunOptio
 // lockStep installs the lock, and gives the state whose root holds the report.
 func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
 	step := state.Run(append(append(r.networked(), r.packageIndex()...),
-		llb.Args([]string{"python3", "-I", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
+		llb.Args([]string{"python3", "-I", "-B", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
 		programs(map[string]string{"install.py": steps.Install, "requirements.txt": r.request.Lock.Canonical()}),
 		byCode, llb.WithCustomName(stepLock))...)
 	written := step.AddMount(reportFolder, llb.Scratch())
@@ -135,8 +135,22 @@ func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
 	return root, report
 }
 
-// byCode makes Python write byte-code that is checked by hash: with times the copy in the image would be stale.
-var byCode = llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10))
+// byCode makes what compiles Python (pip, Debian's package scripts, compileall) write byte-code that is checked by hash: the
+// times of files become those of the image, so that with times in it every copy would be stale. Imports write it with
+// times alone, so they write none.
+var byCode = runOptions{
+	llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.AddEnv("PYTHONDONTWRITEBYTECODE", "1"),
+}
+
+// runOptions are several options in the place of one.
+type runOptions []llb.RunOption
+
+// SetRunOption sets each of them.
+func (o runOptions) SetRunOption(step *llb.ExecInfo) {
+	for _, option := range o {
+		option.SetRunOption(step)
+	}
+}
 
 // networked are the options of a step that reaches a package index.
 func (r recipe) networked() []llb.RunOption {

@@ -11,12 +11,16 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/client/llb"
+	"github.com/moby/buildkit/exporter/containerimage/exptypes"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // ownDaemon gives the bench a daemon with nothing in its cache, and says where it listens.
@@ -105,24 +109,63 @@ func (b *bench) layers(t *testing.T, host, repository, digest string) []string {
 }
 
 // TestByteCodeInTheImageIsFresh imports as root, who may write byte-code: nothing may change, or every start of every
-// sandbox would compile in vain what it cannot keep.
+// sandbox would compile in vain what it cannot keep. One package comes from the lock, one from Debian, one module from a
+// command that imports it too.
 func TestByteCodeInTheImageIsFresh(t *testing.T) {
 	b := newBench(t)
-	published, err := b.publish(t.Context(), b.request(t, "dateutil.lock"))
+	request := b.request(t, "dateutil.lock")
+	request.Spec.AptPackages = []string{"python3-webencodings"}
+	request.Spec.PostInstall = []environment.Command{{Command: "echo 'answer = 42' > own.py && python3 -c 'import own' && python3 -m compileall -q . && ls __pycache__"}}
+	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	output, err := b.daemon.Run(t.Context(), buildkit.Process{
-		Image: published.Reference(b.request(t, "").Repository), Platform: environment.DefaultPlatform, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, Cwd: "/", User: "0:0",
-		Args: []string{"/bin/sh", "-c", `
-			touch /marker && python3 -c "import dateutil.parser, dateutil.rrule, dateutil.tz, packaging.version, packaging.requirements" &&
-			find / -xdev -newer /marker -type f ! -path "/proc/*" ! -path "/sys/*" && find /usr/local/lib -name "*.pyc" | wc -l`},
-	}, b.request(t, "").Credentials)
+	said := b.in(t, request, published, `
+		cd /home/datalayer/content && touch /marker && python3 -c "import own, webencodings, dateutil.parser, dateutil.rrule, dateutil.tz, packaging.version, packaging.requirements" &&
+		find / -xdev -newer /marker -type f ! -path "/proc/*" ! -path "/sys/*" && find /usr/local/lib /usr/lib/python3/dist-packages/webencodings /home/datalayer -name "*.pyc" | cut -d/ -f1-4 | sort -u`)
+	if got := strings.Fields(said); !slices.Equal(got, []string{"/home/datalayer/content", "/usr/lib/python3", "/usr/local/lib"}) {
+		t.Errorf("files that the import wrote, and then where byte-code is:\n%s", said)
+	}
+}
+
+// TestStepsCompileNothingOfTheirOwn has a base without byte-code, as the official Python images are: what pip and commands
+// import must not come into the image, where its bytes may differ from build to build.
+func TestStepsCompileNothingOfTheirOwn(t *testing.T) {
+	b := newBench(t)
+	request := b.request(t, "six.lock")
+	request.Base = b.without(t, `find / -xdev -name __pycache__ -prune -exec rm -rf {} +`)
+	request.Spec.PostInstall = []environment.Command{{Command: "python3 -c 'import email.parser, six'"}}
+	published, err := b.publish(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Fields(output.Stdout)
-	if output.ExitCode != 0 || len(lines) != 1 || lines[0] == "0" {
-		t.Errorf("files that the import wrote, and then the number of byte-code files:\n%s%s", output.Stdout, output.Stderr)
+	if said := b.in(t, request, published, `find / -xdev -name "*.pyc"`); !strings.HasPrefix(said, "/usr/local/lib/python3") || strings.Contains(said, "\n") {
+		t.Errorf("byte-code in the image, where only that of six is wanted:\n%s", said)
 	}
+}
+
+// without is the base after a command that removes something.
+func (b *bench) without(t *testing.T, command string) reference.Reference {
+	t.Helper()
+	daemon, err := client.New(t.Context(), b.BuildkitAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = daemon.Close() }()
+	definition, err := llb.Image(b.BaseReference, llb.LinuxAmd64).Run(llb.Args([]string{"/bin/sh", "-c", command}), llb.AddEnv("PATH", "/usr/bin:/bin")).Root().Marshal(t.Context(), llb.LinuxAmd64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := json.Marshal(ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: "amd64"}, Config: ocispec.ImageConfig{Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := reference.Repository{Host: b.registry.Host, Path: "base"}
+	solved, err := daemon.Solve(t.Context(), definition, client.SolveOpt{Exports: []client.ExportEntry{{Type: client.ExporterImage, Attrs: map[string]string{
+		"name": made.String(), "push": "true", "push-by-digest": "true", "name-canonical": "true", "oci-mediatypes": "true", exptypes.ExporterImageConfigKey: string(config),
+	}}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.WithDigest(solved.ExporterResponse[exptypes.ExporterImageDigestKey])
 }

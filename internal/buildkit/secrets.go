@@ -74,7 +74,10 @@ func (i PackageIndex) Basic() secret.Value { return basic(i.Username, i.Password
 // the registry's own words. A login that cannot be had is reported where it is used.
 func (r Request) loginSecrets(ctx context.Context) []secret.Value {
 	var values []secret.Value
-	for _, host := range append(r.Cache.hosts(), r.Base.Host, r.Repository.Host) {
+	for _, host := range append(r.Cache.hosts(), r.Base.Host, r.Repository.Host, r.Attestations.SBOMGenerator.Host) {
+		if host == "" {
+			continue
+		}
 		if login, err := r.Credentials.Credential(ctx, host); err == nil {
 			values = append(values, login.Password, login.RefreshToken, basic(login.Username, login.Password))
 		}

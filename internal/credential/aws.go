@@ -2,24 +2,18 @@ package credential
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
-	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // Bounds of Identity.SessionDuration, which are those of STS, and what it is if zero.
@@ -258,122 +252,6 @@ func (a *AWS) again(state *awsState, host string, err error) error {
 	said := *p
 	said.Object = fmt.Sprintf("%s: the login token for %s has expired (or is about to, %s) and no new one could be had", p.Object, host, state.expires.UTC().Format(time.RFC3339))
 	return &said
-}
-
-// Session gives a configuration for calls to the ECR API of a host's registry, held to the grants as a login would be.
-// ok is false where the host is not AWS's matter.
-func (r *Resolver) Session(ctx context.Context, host string) (cfg aws.Config, at ECRHost, ok bool, err error) {
-	host = canonical(host)
-	if r.hasLogin(host) {
-		return aws.Config{}, ECRHost{}, false, nil
-	}
-	use := r.uses[host]
-	who, at, ok := r.aws.identity(host, use.role)
-	if !ok {
-		return aws.Config{}, ECRHost{}, false, nil
-	}
-	cfg, err = r.aws.configFor(ctx, host, who, at, use.grants)
-	return cfg, at, true, err
-}
-
-func (a *AWS) configFor(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (aws.Config, error) {
-	state, policy, err := a.state(who, at, grants)
-	if err != nil {
-		return aws.Config{}, err
-	}
-	leave, err := state.enter(ctx)
-	if err != nil {
-		return aws.Config{}, err
-	}
-	defer leave()
-	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
-		return aws.Config{}, err
-	}
-	return a.ecrConfig(ctx, who, at, state.session)
-}
-
-// ecrConfig is the configuration of a client of the host's ECR API with these keys.
-func (a *AWS) ecrConfig(ctx context.Context, who Identity, at ECRHost, keys aws.Credentials) (aws.Config, error) {
-	base, err := a.base(ctx, who.Profile)
-	if err != nil {
-		return aws.Config{}, err
-	}
-	cfg := base.Copy()
-	cfg.Region = at.Region
-	cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return keys, nil })
-	if a.options.ECREndpoint != "" {
-		cfg.BaseEndpoint = aws.String(a.options.ECREndpoint)
-	}
-	return cfg, nil
-}
-
-// ECREndpoint makes a client speak to the same kind of endpoint as the registry's host is.
-func ECREndpoint(at ECRHost) func(*ecr.Options) {
-	return func(o *ecr.Options) {
-		if at.FIPS {
-			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
-		}
-		if at.DualStack {
-			o.EndpointOptions.UseDualStackEndpoint = aws.DualStackEndpointStateEnabled
-		}
-	}
-}
-
-// token asks ECR for a login.
-func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials) (image.Credential, time.Time, error) {
-	cfg, err := a.ecrConfig(ctx, who, at, keys)
-	if err != nil {
-		return image.Credential{}, time.Time{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, awsTimeout)
-	defer cancel()
-	answer, err := ecr.NewFromConfig(cfg, ECREndpoint(at)).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
-	if err != nil {
-		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
-	}
-	misread := func(what string) error {
-		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + "."}
-	}
-	if len(answer.AuthorizationData) == 0 || answer.AuthorizationData[0].ExpiresAt == nil {
-		return image.Credential{}, time.Time{}, misread("the answer holds no token with an end")
-	}
-	text, err := base64.StdEncoding.DecodeString(aws.ToString(answer.AuthorizationData[0].AuthorizationToken))
-	user, password, found := strings.Cut(string(text), ":")
-	if err != nil || !found || password == "" {
-		return image.Credential{}, time.Time{}, misread("the token is not a user name and a password")
-	}
-	source := "AWS"
-	if who.RoleARN != "" {
-		source = "the role " + who.RoleARN
-	}
-	return image.Credential{Username: user, Password: secret.New(password), Source: source}, *answer.AuthorizationData[0].ExpiresAt, nil
-}
-
-// base is the configuration that the environment and the profile make, read when AWS is needed first.
-func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if cfg, ok := a.bases[profile]; ok {
-		return cfg, nil
-	}
-	options := []func(*config.LoadOptions) error{config.WithAppID("terraform-provider-datalayer")}
-	if a.options.HTTPClient != nil {
-		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
-	}
-	if profile != "" {
-		options = append(options, config.WithSharedConfigProfile(profile))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return aws.Config{}, configProblem(profile, err)
-	}
-	// Only now: the SDK's own client takes AWS_CA_BUNDLE while the configuration is read.
-	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = awshttp.NewBuildableClient()
-	}
-	cfg.HTTPClient = plainWords{cfg.HTTPClient}
-	a.bases[profile] = cfg
-	return cfg, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

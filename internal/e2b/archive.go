@@ -4,52 +4,61 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
-	"maps"
-	"path"
+	"io/fs"
 	"slices"
-	"time"
+	"strings"
 )
 
-// epoch is the time that every file of ours carries: equal content is equal bytes, and so one upload.
-var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+// Archive is what a COPY step takes: a gzipped tar, under a hash that E2B never computes itself and only compares.
+type Archive struct {
+	// Hash is 64 hex digits.
+	Hash string
+	Tar  []byte
+}
 
-// packed is the archive of a folder with these files, by their paths within it. A COPY step takes it by the folder's name.
-func packed(folder string, files map[string][]byte) (Archive, error) {
-	var compressed bytes.Buffer
-	zipped := gzip.NewWriter(&compressed)
-	out := tar.NewWriter(zipped)
-	made := map[string]bool{}
-	mkdir := func(name string) error {
-		if made[name] {
-			return nil
+// ArchivedFile is one file of an archive.
+type ArchivedFile struct {
+	// Path is relative, clean and slash-separated: the source of a COPY, or below it.
+	Path string
+	// Mode are the permission bits. A COPY with a mode of its own overrides them.
+	Mode    fs.FileMode
+	Content []byte
+}
+
+// Pack makes an archive. Its hash is of paths, modes and contents alone: the same files have the same hash whatever
+// their order, and whatever release packs them.
+func Pack(files ...ArchivedFile) (Archive, error) {
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b ArchivedFile) int { return strings.Compare(a.Path, b.Path) })
+	var content bytes.Buffer
+	packed := gzip.NewWriter(&content)
+	archive := tar.NewWriter(packed)
+	digest := sha256.New()
+	for i, file := range files {
+		if !fs.ValidPath(file.Path) || file.Path == "." || i > 0 && files[i-1].Path == file.Path {
+			return Archive{}, fmt.Errorf("the archive cannot have a file %q, or not twice", file.Path)
 		}
-		made[name] = true
-		return out.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755, ModTime: epoch, Format: tar.FormatUSTAR})
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: file.Path, Mode: int64(file.Mode.Perm()), Size: int64(len(file.Content)), Format: tar.FormatPAX}
+		if err := archive.WriteHeader(header); err != nil {
+			return Archive{}, fmt.Errorf("%s: %w", file.Path, err)
+		}
+		if _, err := archive.Write(file.Content); err != nil {
+			return Archive{}, fmt.Errorf("%s: %w", file.Path, err)
+		}
+		for _, part := range [][]byte{[]byte(file.Path), []byte(file.Mode.Perm().String()), file.Content} {
+			digest.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+			digest.Write(part)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		full := path.Join(folder, name)
-		var parents []string
-		for parent := path.Dir(full); parent != "."; parent = path.Dir(parent) {
-			parents = append(parents, parent)
-		}
-		for _, parent := range slices.Backward(parents) {
-			if err := mkdir(parent); err != nil {
-				return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
-			}
-		}
-		if err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: full, Mode: 0o644, Size: int64(len(files[name])), ModTime: epoch, Format: tar.FormatUSTAR}); err != nil {
-			return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
-		}
-		if _, err := out.Write(files[name]); err != nil {
-			return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
-		}
+	if err := archive.Close(); err != nil {
+		return Archive{}, err
 	}
-	if err := out.Close(); err != nil {
-		return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
+	if err := packed.Close(); err != nil {
+		return Archive{}, err
 	}
-	if err := zipped.Close(); err != nil {
-		return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
-	}
-	return Archive{Hash: HashOf(compressed.Bytes()), Tar: compressed.Bytes()}, nil
+	return Archive{Hash: hex.EncodeToString(digest.Sum(nil)), Tar: content.Bytes()}, nil
 }

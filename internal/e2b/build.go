@@ -57,9 +57,9 @@ type startBody struct {
 }
 
 type registryBody struct {
-	Type     string `json:"type"`
-	Username string `json:"username"`
-	Password string `json:"password"`
+	Type     string     `json:"type"`
+	Username string     `json:"username"`
+	Password wireSecret `json:"password"`
 }
 
 // BuildInfo is where a build stands, with a page of its log.
@@ -106,7 +106,7 @@ func (c *Client) StartBuild(ctx context.Context, templateID, buildID string, sta
 	}
 	var hide []secret.Value
 	if start.Registry != nil {
-		body.Registry = &registryBody{Type: "registry", Username: start.Registry.Username, Password: start.Registry.Password.Reveal()}
+		body.Registry = &registryBody{Type: "registry", Username: start.Registry.Username, Password: wireSecret{start.Registry.Password}}
 		hide = append(hide, start.Registry.Password)
 	}
 	path := "/v2/templates/" + url.PathEscape(templateID) + "/builds/" + url.PathEscape(buildID)

@@ -52,7 +52,7 @@ func TestALostBuildRequestIsFoundAgain(t *testing.T) {
 			built, err := w.client.NewBuilder().Build(t.Context(), second)
 			w.asked(t, askBuild, tt.asked)
 			if tt.words != nil {
-				asProblem(t, err, tt.words...)
+				says(t, err, tt.words...)
 				if accepted != "" || len(w.Builds()) != 1 {
 					t.Errorf("accepted %q, builds %+v", accepted, w.Builds())
 				}
@@ -75,13 +75,13 @@ func TestALostBuildRequestOfAnotherIsNotAdopted(t *testing.T) {
 	w.AddTemplate(e2btest.Key, "agent", "default", "dl-somebody")
 	w.Inject(e2btest.Fault{Route: askBuild, Reset: true})
 	_, err := w.client.NewBuilder().Build(t.Context(), order())
-	asProblem(t, err, "E2B did not answer whether it took the template build")
+	says(t, err, "E2B did not answer whether it took the template build")
 }
 
 func TestCancelWhileTheRequestIsUnanswered(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	w.Inject(e2btest.Fault{Route: askBuild, Lose: true, Before: func(e2btest.Request) { cancel() }})
+	w.Inject(e2btest.Fault{Route: askBuild, Lose: true, After: cancel})
 	accepted := false
 	order := order()
 	order.Accept = func(e2b.RequestedBuild) error {
@@ -109,7 +109,7 @@ func TestWhatIsNotAcceptedIsNotStarted(t *testing.T) {
 	w.asked(t, startBuild, 0)
 	order.Request.Tags = []string{"a", "b"}
 	_, err = w.client.NewBuilder().Build(t.Context(), order)
-	asProblem(t, err, "E2B build without a tag of its own")
+	says(t, err, "E2B build without a tag of its own")
 }
 
 func TestALostStartIsLookedAt(t *testing.T) {
@@ -135,10 +135,10 @@ func TestALostStartIsLookedAt(t *testing.T) {
 			w.asked(t, startBuild, tt.starts)
 			switch {
 			case tt.words != nil:
-				asProblem(t, err, append(tt.words, built.TemplateID, built.BuildID)...)
+				says(t, err, append(tt.words, built.TemplateID, built.BuildID)...)
 			case name == "started before":
 				// Nobody did start it, so it waits until the deadline.
-				asProblem(t, err, "E2B template build took too long", `last status "waiting"`)
+				says(t, err, "E2B template build took too long", `last status "waiting"`)
 			case err != nil:
 				t.Error(err)
 			}
@@ -259,20 +259,20 @@ func TestLogsAndTheirEnd(t *testing.T) {
 		w := newWorld(t, e2btest.Options{})
 		w.BuildsTake("agent", 3*time.Hour)
 		_, err := w.client.NewBuilder().Build(t.Context(), order())
-		asProblem(t, err, "build status polling timed out. Maximum build time is 1h0m0s.")
+		says(t, err, "build status polling timed out. Maximum build time is 1h0m0s.")
 	})
 	t.Run("failed for no reason", func(t *testing.T) {
 		w := newWorld(t, e2btest.Options{})
 		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Silent: true})
 		built, err := w.client.NewBuilder().Build(t.Context(), order())
-		asProblem(t, err, "E2B template build failed", "E2B gave no reason", built.BuildID, "https://e2b.dev/dashboard")
+		says(t, err, "E2B template build failed", "E2B gave no reason", built.BuildID, "https://e2b.dev/dashboard")
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		w := newWorld(t, e2btest.Options{Pace: time.Minute})
 		ctx, cancel := context.WithCancel(t.Context())
 		w.Inject(e2btest.Fault{Route: buildStatus, Skip: 1, Hold: true, Before: func(e2btest.Request) { cancel() }})
 		built, err := w.client.NewBuilder().Build(ctx, order())
-		asProblem(t, err, "Wait for the E2B template build was cancelled", built.BuildID, "the build goes on")
+		says(t, err, "Wait for the E2B template build was cancelled", built.BuildID, "the build goes on")
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("ended by %v", err)
 		}
@@ -317,7 +317,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		"E2B's own":      {func(*e2b.Order) {}, e2btest.StepAnswer{Holds: "pip", Message: "An internal error occurred. Please try again or contact support with the build ID."}, []string{"not the configuration"}},
 		"no such step":   {func(o *e2b.Order) { o.Start.Steps[0].Type = "VOLUME" }, e2btest.StepAnswer{Holds: "none"}, []string{"command type VOLUME is not implemented"}},
 		"files not there": {func(o *e2b.Order) {
-			o.Start.Steps[0] = e2b.Step{Type: "COPY", Args: []string{"x", "/x", "", ""}, FilesHash: e2b.HashOf(nil)}
+			o.Start.Steps[0] = e2b.Step{Type: "COPY", Args: []string{"x", "/x", "", ""}, FilesHash: strings.Repeat("b", 64)}
 		}, e2btest.StepAnswer{Holds: "none"}, []string{"step 1: failed to get layer files"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,21 +15,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-func TestNothingPrintsASecret(t *testing.T) {
-	client, err := e2b.New(e2b.Options{APIKey: secret.New("e2b_canary")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sandbox := e2b.Sandbox{SandboxID: "i1", EnvdToken: secret.New("canary"), TrafficToken: secret.New("canary")}
-	start := e2b.BuildStart{Registry: &e2b.RegistryLogin{Username: "ci", Password: secret.New("canary")}}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		text := fmt.Sprintf(verb+verb+verb+verb+verb, client, sandbox, client.Running(sandbox), start, *start.Registry)
-		if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%x", "canary")) {
-			t.Errorf("%s prints a secret: %s", verb, text)
-		}
-	}
-}
-
 func TestAddressesAreChecked(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options e2b.Options
@@ -116,7 +101,7 @@ func TestKeysThatE2BDoesNotTake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w.Forget()
 			_, err := w.clientWith(t, tt.key).RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent"})
-			asProblem(t, err, tt.words...)
+			says(t, err, tt.words...)
 			if e2b.Unclear(err) || e2b.NotFound(err) || len(w.Requests()) > 1 {
 				t.Errorf("after %d requests: %v", len(w.Requests()), err)
 			}
@@ -203,7 +188,7 @@ func TestRefusedConnectionsAreTriedAgainEvenForCreates(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	w.Close()
 	_, err := w.client.RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent"})
-	asProblem(t, err, "connection refused", "can be reached")
+	says(t, err, "connection refused", "can be reached")
 	if e2b.Unclear(err) || len(w.clock.Slept()) != 3 {
 		t.Errorf("waited %v, then %v", w.clock.Slept(), err)
 	}
@@ -221,11 +206,14 @@ func TestACreateWaitsForASlot(t *testing.T) {
 	if _, err := w.client.RequestBuild(t.Context(), e2b.BuildRequest{Name: "two", Tags: []string{"dl-2"}}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(w.clock.Slept()); n < 10 || w.clock.Slept()[0] != 5*time.Second || w.clock.Slept()[n-1] != 30*time.Second {
+	about := func(i int, want time.Duration) bool {
+		return w.clock.Slept()[i] >= want/2 && w.clock.Slept()[i] <= want*3/2
+	}
+	if n := len(w.clock.Slept()); n < 10 || !about(0, 5*time.Second) || !about(n-1, 30*time.Second) {
 		t.Errorf("waited %v", w.clock.Slept())
 	}
 	_, err = w.client.RequestBuild(w.clock.Deadline(t.Context(), 2*time.Minute), e2b.BuildRequest{Name: "three", Tags: []string{"dl-3"}})
-	asProblem(t, err, "maximum number of concurrent template builds (1)", "-parallelism=1")
+	says(t, err, "maximum number of concurrent template builds (1)", "-parallelism=1")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the wait ended with %v", err)
 	}
@@ -243,7 +231,7 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 	w.asked(t, "GET /v2/templates", 3)
 	w.Inject(e2btest.Fault{Route: "GET /v2/templates", Times: -1, Status: 200, Body: "[]", Header: map[string]string{"X-Next-Token": "again"}})
 	_, err = w.client.Templates(t.Context())
-	asProblem(t, err, "the list does not end")
+	says(t, err, "the list does not end")
 
 	built := w.ready(t, order())
 	for i := range 150 {
@@ -317,7 +305,7 @@ func TestTemplatesInUse(t *testing.T) {
 
 	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Status: 400, Message: "Invalid template ID: bad id"})
 	slept := len(w.clock.Slept())
-	asProblem(t, w.client.DeleteUnused(t.Context(), "bad id"), "400 Bad Request: Invalid template ID")
+	says(t, w.client.DeleteUnused(t.Context(), "bad id"), "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
 	}
@@ -325,7 +313,7 @@ func TestTemplatesInUse(t *testing.T) {
 
 func TestUploadsAreMadeOnceAndRepeated(t *testing.T) {
 	const ask, put = "GET /templates/{templateID}/files/{hash}", "PUT /upload/{team}/{hash}"
-	archive := e2b.Archive{Hash: e2b.HashOf([]byte("archive")), Tar: []byte("archive")}
+	archive := e2b.Archive{Hash: strings.Repeat("a", 64), Tar: []byte("archive")}
 	for name, tt := range map[string]struct {
 		fault      e2btest.Fault
 		asks, puts int

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 const (
@@ -43,7 +44,7 @@ func (c *Client) DeleteUnused(ctx context.Context, id string) error {
 			return err
 		}
 		c.logger.InfoContext(ctx, "E2B keeps the template while sandboxes use it", "template", id, "answer", requestError(err).Message, "wait", pause)
-		if slept := c.clock.Sleep(ctx, pause); slept != nil {
+		if slept := c.clock.Sleep(ctx, retry.Jitter(pause)); slept != nil {
 			return c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))
 		}
 	}

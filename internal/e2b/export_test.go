@@ -3,7 +3,12 @@ package e2b
 import (
 	"bytes"
 	"io"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
+
+// WireSecret is text in JSON.
+type WireSecret = wireSecret
 
 // Requests and Answers are the types that go over the wire, by the schema of E2B's OpenAPI document that they are of.
 var (
@@ -28,6 +33,9 @@ var (
 	Frame  = frame
 	Frames = frames
 )
+
+// NewWireSecret makes one.
+func NewWireSecret(text string) WireSecret { return wireSecret{secret.New(text)} }
 
 // Read takes the events of an execution.
 func Read(events []byte) (Execution, error) {

@@ -73,7 +73,8 @@ func CarriedInterpreter() Interpreter {
 	for name, content := range map[string][]byte{
 		"manifest.json": interpreterManifest, "server.lock": interpreterLock, "start.py": interpreterStart, "jupyter_server_config.py": interpreterJupyter,
 	} {
-		digests[name] = HashOf(content)
+		sum := sha256.Sum256(content)
+		digests[name] = hex.EncodeToString(sum[:])
 	}
 	return Interpreter{Source: InterpreterSource, Commit: readManifest().Commit, EditDigest: environment.Digest(digests)}
 }

@@ -84,7 +84,7 @@ func TestAnotherTemplatesIdIsNoName(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
 	_, err := w.client.RequestBuild(t.Context(), e2b.BuildRequest{Name: id, Tags: []string{"dl-1"}})
-	asProblem(t, err, id, "409 Conflict", "is already used")
+	says(t, err, id, "409 Conflict", "is already used")
 }
 
 func FuzzNames(f *testing.F) {

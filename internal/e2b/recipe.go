@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ func (r Recipe) Instructions() (Instructions, error) {
 		if err := i.bring("lock", map[string][]byte{"requirements.txt": []byte(r.Lock.Canonical())}, at); err != nil {
 			return Instructions{}, err
 		}
-		i.run(root, at, "python3", "-I", workshop+"/install.py", workshop+"/lock/requirements.txt", workshop+"/report.json")
+		i.run(root, at, "python3", "-I", "-B", workshop+"/install.py", workshop+"/lock/requirements.txt", workshop+"/report.json")
 	}
 	if err := i.files(spec.Files); err != nil {
 		return Instructions{}, err
@@ -288,4 +289,17 @@ func (r Report) MajorMinor() string {
 		return ""
 	}
 	return parts[0] + "." + parts[1]
+}
+
+// packed is the archive of a folder with these files, by their paths within it. A COPY step takes it by the folder's name.
+func packed(folder string, files map[string][]byte) (Archive, error) {
+	var all []ArchivedFile
+	for name, content := range files {
+		all = append(all, ArchivedFile{Path: path.Join(folder, name), Mode: 0o644, Content: content})
+	}
+	archive, err := Pack(all...)
+	if err != nil {
+		return Archive{}, fmt.Errorf("archive of %s: %w", folder, err)
+	}
+	return archive, nil
 }

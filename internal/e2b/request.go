@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -20,7 +21,7 @@ const (
 	maxBody = 32 << 20
 	// requestTimeout bounds one attempt, as E2B's own SDKs do.
 	requestTimeout = 60 * time.Second
-	// slotPause is the first pause of a create that waits for another build of the team to end, and slotPauseMax the longest.
+	// slotPause is about the first pause of a create that waits for another build of the team to end, and slotPauseMax the longest.
 	slotPause, slotPauseMax = 5 * time.Second, 30 * time.Second
 )
 
@@ -91,7 +92,7 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
 		switch {
 		case k.slot && failed.Status == http.StatusTooManyRequests && failed.retryAfter == 0:
-			wait, again = min(slotPause<<min(slots, 8), slotPauseMax), ctx.Err() == nil
+			wait, again = retry.Jitter(min(slotPause<<min(slots, 8), slotPauseMax)), ctx.Err() == nil
 			slots++
 			c.logger.InfoContext(ctx, "E2B has no free slot, waiting for one", "answer", failed.Message, "wait", wait)
 		default:
@@ -99,6 +100,9 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			attempt++
 		}
 		if !again {
+			if ended := ctx.Err(); ended != nil && !errors.Is(failed.Cause, ended) {
+				failed.Cause = errors.Join(failed.Cause, ended)
+			}
 			return nil, failed
 		}
 		c.logger.DebugContext(ctx, "E2B request is repeated", "error", failed.Error(), "wait", wait)

@@ -52,17 +52,17 @@ type Sandbox struct {
 }
 
 type sandboxBody struct {
-	TemplateID         string `json:"templateID"`
-	SandboxID          string `json:"sandboxID"`
-	EnvdVersion        string `json:"envdVersion"`
-	EnvdAccessToken    string `json:"envdAccessToken"`
-	TrafficAccessToken string `json:"trafficAccessToken"`
-	Domain             string `json:"domain"`
+	TemplateID         string     `json:"templateID"`
+	SandboxID          string     `json:"sandboxID"`
+	EnvdVersion        string     `json:"envdVersion"`
+	EnvdAccessToken    wireSecret `json:"envdAccessToken"`
+	TrafficAccessToken wireSecret `json:"trafficAccessToken"`
+	Domain             string     `json:"domain"`
 }
 
 func (b sandboxBody) sandbox() Sandbox {
 	return Sandbox{TemplateID: b.TemplateID, SandboxID: b.SandboxID, EnvdVersion: b.EnvdVersion, Domain: b.Domain,
-		EnvdToken: secret.New(b.EnvdAccessToken), TrafficToken: secret.New(b.TrafficAccessToken)}
+		EnvdToken: b.EnvdAccessToken.Value, TrafficToken: b.TrafficAccessToken.Value}
 }
 
 // Format keeps the tokens out of every way of printing a sandbox.

@@ -96,13 +96,13 @@ func TestSandboxesThatCannotBeStarted(t *testing.T) {
 	w := newWorld(t, e2btest.Options{Teams: map[string]e2btest.Team{e2btest.Key: {Slug: "acme", MaxSandboxes: 1}}})
 	w.AddTemplate(e2btest.Key, "agent", "default")
 	_, err := w.client.CreateSandbox(t.Context(), e2b.NewSandbox{Template: "agent:absent"})
-	asProblem(t, err, "404 Not Found", "tag 'absent' does not exist for template 'agent'")
+	says(t, err, "404 Not Found", "tag 'absent' does not exist for template 'agent'")
 	if w.Count("POST /sandboxes") != 0 {
 		t.Error("a template that is not there was taken for an older deployment")
 	}
 	w.AddSandbox("acme/agent", false)
 	_, err = w.client.CreateSandbox(t.Context(), e2b.NewSandbox{Template: "agent"})
-	asProblem(t, err, "maximum number of concurrent E2B sandboxes (1)")
+	says(t, err, "maximum number of concurrent E2B sandboxes (1)")
 	w.EndSandboxes()
 	w.Inject(e2btest.Fault{Route: "POST /v2/sandboxes", Times: -1, Status: 503, Body: `{"code":503,"message":"no room","error_code":"sandbox_capacity_unavailable"}`})
 	_, err = w.client.CreateSandbox(t.Context(), e2b.NewSandbox{Template: "agent", Env: map[string]string{"TOKEN": "canary"}})
@@ -135,28 +135,28 @@ func TestCommands(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	_, err = running.Exec(t.Context(), e2b.Command{Program: "x", User: "nobody"})
-	asProblem(t, err, "unauthenticated: invalid username: 'nobody'")
+	says(t, err, "unauthenticated: invalid username: 'nobody'")
 	_, err = running.Exec(t.Context(), e2b.Command{Program: "x", Dir: "/absent"})
-	asProblem(t, err, "invalid_argument: cwd '/absent' does not exist")
+	says(t, err, "invalid_argument: cwd '/absent' does not exist")
 	slow := e2b.Shell("sleep 600")
 	slow.Timeout = 10 * time.Millisecond
 	_, err = running.Exec(t.Context(), slow)
-	asProblem(t, err, "deadline_exceeded", "did not end within its time")
+	says(t, err, "deadline_exceeded", "did not end within its time")
 	w.Inject(e2btest.Fault{Route: exec, Status: 502, Body: `{"sandboxId":"i1","message":"The sandbox was not found","code":502}`})
 	_, err = running.Exec(t.Context(), e2b.Shell("x"))
-	asProblem(t, err, "The sandbox was not found")
+	says(t, err, "The sandbox was not found")
 }
 
 func TestACancelledCommandIsKilled(t *testing.T) {
 	w, _, running := inSandbox(t, e2btest.Options{}, e2b.NewSandbox{})
 	ctx, cancel := context.WithCancel(t.Context())
-	w.OnCommand(func(c e2btest.Command) (e2btest.CommandAnswer, bool) {
+	w.OnCommand(func(e2btest.Command) (e2btest.CommandAnswer, bool) {
 		return e2btest.CommandAnswer{Stdout: "running", Hangs: true}, true
 	})
 	command := e2b.Shell("x")
 	command.Output = func(string, []byte) { cancel() }
 	_, err := running.Exec(ctx, command)
-	asProblem(t, err, "context canceled")
+	says(t, err, "context canceled")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("ended by %v", err)
 	}
@@ -186,7 +186,7 @@ func TestFiles(t *testing.T) {
 	if err := running.MakeDir(ctx, "/home/datalayer/d/e"); err != nil {
 		t.Error(err)
 	}
-	asProblem(t, running.MakeDir(ctx, "/home/datalayer/d"), "409 Conflict: already_exists: directory already exists")
+	says(t, running.MakeDir(ctx, "/home/datalayer/d"), "409 Conflict: already_exists: directory already exists")
 	if err := running.Move(ctx, "/home/datalayer/a b.txt", "/home/datalayer/d/moved"); err != nil {
 		t.Error(err)
 	}
@@ -207,7 +207,7 @@ func TestFiles(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = running.Stat(ctx, "/home/datalayer/d/moved")
-	asProblem(t, err, "404 Not Found: not_found: file not found")
+	says(t, err, "404 Not Found: not_found: file not found")
 	if !e2b.NoSuchPath(err) {
 		t.Errorf("NoSuchPath is false for %v", err)
 	}
@@ -221,7 +221,7 @@ func TestTokensOfASandbox(t *testing.T) {
 	ctx := t.Context()
 	stranger := w.client.Running(e2b.Sandbox{SandboxID: sandbox.SandboxID, EnvdToken: sandbox.TrafficToken})
 	_, err := stranger.Exec(ctx, e2b.Shell("echo x"))
-	asProblem(t, err, "401 Unauthorized", "please provide a valid access token")
+	says(t, err, "401 Unauthorized", "please provide a valid access token")
 	_, err = stranger.Execute(ctx, e2b.Code{Code: "1+1"})
 	p := asProblem(t, err, "403 Forbidden", "secured with traffic access token")
 	if strings.Contains(p.Detail(), sandbox.TrafficToken.Reveal()) {
@@ -274,20 +274,20 @@ func TestCode(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = running.Execute(ctx, e2b.Code{Code: "1", ContextID: made.ID})
-	asProblem(t, err, "404 Not Found: Context "+made.ID+" not found")
+	says(t, err, "404 Not Found: Context "+made.ID+" not found")
 	_, err = running.Execute(ctx, e2b.Code{Code: "1", ContextID: "x", Language: "python"})
-	asProblem(t, err, "Only one of context_id or language can be provided")
+	says(t, err, "Only one of context_id or language can be provided")
 }
 
 func TestStreamsThatAreCut(t *testing.T) {
 	w, _, running := inSandbox(t, e2btest.Options{}, e2b.NewSandbox{})
 	w.Inject(e2btest.Fault{Route: exec, Truncate: true}, e2btest.Fault{Route: execute, Truncate: true}, e2btest.Fault{Route: execute, Reset: true})
 	_, err := running.Exec(t.Context(), e2b.Shell("echo a long enough answer"))
-	asProblem(t, err, "the stream was cut", "The sandbox may have ended")
+	says(t, err, "the stream was cut", "The sandbox may have ended")
 	_, err = running.Execute(t.Context(), e2b.Code{Code: "1+1"})
-	asProblem(t, err, "Code in the E2B sandbox could not be run")
+	says(t, err, "Code in the E2B sandbox could not be run")
 	_, err = running.Execute(t.Context(), e2b.Code{Code: "1+1"})
-	asProblem(t, err, "EOF")
+	says(t, err, "EOF")
 	w.asked(t, execute, 2)
 	w.asked(t, exec, 1)
 }

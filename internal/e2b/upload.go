@@ -2,8 +2,6 @@ package e2b
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
@@ -20,19 +18,6 @@ type UploadTarget struct {
 	URL string `json:"url"`
 	// Headers are to be sent along, as they are.
 	Headers map[string]string `json:"headers"`
-}
-
-// Archive is a gzipped tar of the files that a COPY step takes.
-type Archive struct {
-	// Hash is 64 hex digits; E2B never computes it itself, it only compares.
-	Hash string
-	Tar  []byte
-}
-
-// HashOf is a hash for an archive that is made from its content alone.
-func HashOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }
 
 // UploadTarget asks where to put the files of this hash.

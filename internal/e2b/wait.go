@@ -9,6 +9,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -52,7 +53,7 @@ func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secre
 				continue
 			}
 		}
-		if err := b.clock.Sleep(ctx, w.pause); err != nil {
+		if err := b.clock.Sleep(ctx, retry.Jitter(w.pause)); err != nil {
 			return w.log.count, nil, w.ended(err)
 		}
 		w.pause = min(w.pause*3/2, pollMost)

@@ -36,7 +36,7 @@ type Attestation struct {
 }
 
 // Attestations reads which statements an inspected index carries, by platform and predicate type. Inspect leaves them
-// out, since a base copied without them is a good base.
+// out, and one that is not in the repository is none: an image copied without them is a good image.
 func (c *Client) Attestations(ctx context.Context, repo reference.Repository, of *Image) ([]Attestation, error) {
 	platforms := map[string]string{}
 	for platform, manifest := range of.Manifests {
@@ -45,8 +45,11 @@ func (c *Client) Attestations(ctx context.Context, repo reference.Repository, of
 	found := []Attestation{}
 	for digest, subject := range of.attested {
 		m, err := c.manifest(ctx, repo, digest)
+		if NotFound(err) {
+			continue
+		}
 		if err != nil {
-			return nil, report("Attestations could not be listed", repo, object(repo, digest), incomplete(err))
+			return nil, report("Attestations could not be listed", repo, object(repo, digest), err)
 		}
 		var body ocispec.Manifest
 		if err := json.Unmarshal(m.raw, &body); err != nil {

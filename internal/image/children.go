@@ -22,8 +22,8 @@ func (c *Client) removeChildren(ctx context.Context, r Removal, children []strin
 	switch {
 	case err != nil:
 		why = unknowable + err.Error()
-	case !scanned.complete:
-		why = unknowable + "the repository has too many tags"
+	case scanned.unsure != "":
+		why = unknowable + scanned.unsure
 	default:
 		if needed, why = c.listed(ctx, r.Repository, scanned); needed == nil {
 			needed = map[string]string{}

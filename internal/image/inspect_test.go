@@ -12,9 +12,9 @@ import (
 
 type fields = map[string]any
 
-// platformImage serves a one-layer image and gives its descriptor in an index.
-func (f *fake) platformImage(os, arch, variant string, labels map[string]string, layer string) (digest string, size int64) {
-	config, configSize := f.blob(fields{"os": os, "architecture": arch, "variant": variant, "config": fields{"Labels": labels, "Env": []string{"LANG=C.UTF-8"}, "User": "1000:100"}})
+// platformImage serves a one-layer image and of Linux, and gives its descriptor in an index.
+func (f *fake) platformImage(arch, variant string, labels map[string]string, layer string) (digest string, size int64) {
+	config, configSize := f.blob(fields{"os": "linux", "architecture": arch, "variant": variant, "config": fields{"Labels": labels, "Env": []string{"LANG=C.UTF-8"}, "User": "1000:100"}})
 	digest = f.manifest(fields{
 		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageManifest,
 		"config": fields{"mediaType": ocispec.MediaTypeImageConfig, "digest": config, "size": configSize},
@@ -33,8 +33,8 @@ func child(digest, os, arch, variant string) fields {
 
 func TestInspectReadsAnIndexWithoutItsAttestations(t *testing.T) {
 	f := newFake(t)
-	amd, amdConfig := f.platformImage("linux", "amd64", "", map[string]string{"a": "1"}, "sha256:shared")
-	arm, armConfig := f.platformImage("linux", "arm64", "v8", nil, "sha256:shared")
+	amd, amdConfig := f.platformImage("amd64", "", map[string]string{"a": "1"}, "sha256:shared")
+	arm, armConfig := f.platformImage("arm64", "v8", nil, "sha256:shared")
 	attested := child(someDigest, "unknown", "unknown", "")
 	index := f.manifest(fields{
 		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageIndex,
@@ -71,9 +71,29 @@ func TestInspectReadsAnIndexWithoutItsAttestations(t *testing.T) {
 	}
 }
 
+func TestAttestationsThatWereNotCopiedAreNone(t *testing.T) {
+	f := newFake(t)
+	amd, _ := f.platformImage("amd64", "", nil, "sha256:l")
+	f.manifest(fields{
+		"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageIndex, "manifests": []fields{child(amd, "linux", "amd64", ""), child(someDigest, "unknown", "unknown", "")},
+	}, ocispec.MediaTypeImageIndex, "v1")
+	c, _ := newClient(t, nil)
+	found, err := c.Inspect(t.Context(), f.repo.WithTag("v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Attestations(t.Context(), f.repo, found); err != nil || got == nil || len(got) != 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	f.on("GET", "manifests/"+someDigest, registryError(403, "DENIED", "no access"))
+	if _, err := c.Attestations(t.Context(), f.repo, found); !Denied(err) {
+		t.Errorf("attestations that may not be read: %v", err)
+	}
+}
+
 func TestInspectTakesAManifestsPlatformFromItsConfig(t *testing.T) {
 	f := newFake(t)
-	digest, _ := f.platformImage("linux", "arm64", "v8", nil, "sha256:l")
+	digest, _ := f.platformImage("arm64", "v8", nil, "sha256:l")
 	c, _ := newClient(t, nil)
 	got, err := c.Inspect(t.Context(), f.repo.WithTag("ignored").WithDigest(digest))
 	if err != nil || !maps.Equal(got.Manifests, map[string]string{"linux/arm64": digest}) || len(got.Children) != 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -54,8 +53,8 @@ func (c *Client) Marked(ctx context.Context, repo reference.Repository, label st
 		}
 		marked = append(marked, found)
 	}
-	if !scanned.complete {
-		return marked, report("Repository has too many tags to list its images", repo, repo.String(), fmt.Errorf("only %d of its tags were looked at", maxScanned))
+	if scanned.unsure != "" {
+		return marked, report("Images of the repository could not all be listed", repo, repo.String(), errors.New(scanned.unsure))
 	}
 	return marked, nil
 }

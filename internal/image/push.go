@@ -101,7 +101,9 @@ func (c *Client) Tag(ctx context.Context, repo reference.Repository, digest, tag
 // taken judges a refused tag: registries with immutable tags refuse one that exists, even on the same digest.
 func (c *Client) taken(ctx context.Context, repo reference.Repository, digest, tag string, refusal error) error {
 	name := repo.WithTag(tag).String() + " (" + digest + ")"
-	if s := status(refusal); s >= 400 && s < 500 && !Denied(refusal) && !Transient(refusal) {
+	var e *Error
+	aboutContent := errors.As(refusal, &e) && (e.Code == "MANIFEST_BLOB_UNKNOWN" || e.Code == "MANIFEST_INVALID")
+	if s := status(refusal); s >= 400 && s < 500 && !aboutContent && !Denied(refusal) && !Transient(refusal) {
 		now, err := c.head(ctx, repo, tag)
 		switch {
 		case err == nil && now.Digest == digest:

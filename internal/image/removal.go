@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
@@ -30,7 +31,8 @@ func (r Removal) owns(tag string) bool {
 type Removed struct {
 	// DigestDeleted tells that the digest and all its tags are gone.
 	DigestDeleted bool
-	// Untagged are our tags that were removed one by one; Others the tags of somebody else, for which the digest was left.
+	// Untagged are our tags that were removed one by one; Others the tags of somebody else, for which the digest was left:
+	// they point to it, or to an index that lists it.
 	Untagged, Others []string
 	// Kept is what should have gone and could not.
 	Kept []Kept
@@ -63,7 +65,7 @@ func (c *Client) Remove(ctx context.Context, r Removal) (Removed, error) {
 		return Removed{Forgotten: fmt.Sprintf("it does not carry the label %s, so it was not made by this provider", r.RequireLabel)}, nil
 	}
 	var done Removed
-	holders, err := c.holders(ctx, r, content)
+	holders, err := c.holders(ctx, r)
 	if err != nil {
 		return done, err
 	}
@@ -73,7 +75,7 @@ func (c *Client) Remove(ctx context.Context, r Removal) (Removed, error) {
 		}
 		if len(holders.tags) > 0 {
 			// Two removals at once may share a digest: each sees the other's tag at first, and the last one deletes.
-			if holders, err = c.holders(ctx, r, content); err != nil {
+			if holders, err = c.holders(ctx, r); err != nil {
 				return done, err
 			}
 		}
@@ -88,8 +90,14 @@ func (c *Client) Remove(ctx context.Context, r Removal) (Removed, error) {
 	if err := c.Delete(ctx, r.Repository, r.Digest); err != nil {
 		return done, err
 	}
+	// What remains can be found by nobody once the index is gone, so a cancel does not stop this.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), childrenWithin)
+	defer cancel()
 	return Removed{DigestDeleted: true, Untagged: done.Untagged, Kept: c.removeChildren(ctx, r, content.Children)}, nil
 }
+
+// childrenWithin bounds the removal of an index's children, also when the caller's context has ended.
+const childrenWithin = 30 * time.Second
 
 // alreadyGone is the success of a digest that is not there. A registry whose tags still answer with it contradicts itself.
 func (c *Client) alreadyGone(ctx context.Context, r Removal) Removed {
@@ -102,7 +110,7 @@ func (c *Client) alreadyGone(ctx context.Context, r Removal) Removed {
 	return done
 }
 
-// holders are the reasons to leave a digest: tags that are not ours, or why it needs to stay beside them.
+// holders are the reasons to leave a digest: tags that are not ours and need it, or why it needs to stay beside them.
 type holders struct {
 	scan scan
 	tags []string
@@ -111,19 +119,19 @@ type holders struct {
 
 func (h holders) none() bool { return len(h.tags) == 0 && h.why == "" }
 
-func (c *Client) holders(ctx context.Context, r Removal, content *Image) (holders, error) {
-	scanned, err := c.scan(ctx, r.Repository)
+func (c *Client) holders(ctx context.Context, r Removal) (holders, error) {
+	scanned, err := c.scan(ctx, r.Repository, r.Tags...)
 	if err != nil {
 		return holders{}, report("Tags of the image could not be checked before its removal", r.Repository, object(r.Repository, r.Digest), err)
 	}
 	found := holders{scan: scanned, tags: slices.DeleteFunc(scanned.of(r.Digest), r.owns)}
 	switch {
-	case !scanned.complete:
-		found.why = "the repository has too many tags to tell whether another one points to it"
-	case !isIndex(content.MediaType):
+	case scanned.unsure != "":
+		found.why = "it could not be told whether another tag points to it: " + scanned.unsure
+	default:
 		var listed map[string]string
 		if listed, found.why = c.listed(ctx, r.Repository, scanned); listed[r.Digest] != "" {
-			found.why = "the index " + object(r.Repository, listed[r.Digest]) + " lists it"
+			found.tags = append(found.tags, listed[r.Digest])
 		}
 	}
 	return found, nil
@@ -138,14 +146,7 @@ func (c *Client) untagOurs(ctx context.Context, r Removal, scanned scan) (Remove
 		}
 	}
 	for _, tag := range tags {
-		points, known := scanned.points[tag]
-		if !known && !scanned.complete {
-			var err error
-			if points, err = c.head(ctx, r.Repository, tag); err != nil && !NotFound(err) {
-				return done, report("Tag could not be checked before its removal", r.Repository, object(r.Repository, tag), err)
-			}
-		}
-		if points.Digest != r.Digest {
+		if scanned.points[tag].Digest != r.Digest {
 			continue
 		}
 		switch err := c.Untag(ctx, r.Repository, tag); {

@@ -1,14 +1,18 @@
 package image_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
@@ -119,7 +123,7 @@ func TestRemoveLeavesAManifestThatATaggedIndexLists(t *testing.T) {
 	b.tag(child, "v1")
 	b.tag(b.pushIndex("theirs", map[string]string{"amd64": child}), "theirs")
 	got := b.remove(child, "v1")
-	if got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1"}) || len(got.Kept) != 1 || !strings.Contains(got.Kept[0].Why, ":theirs lists it") {
+	if got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1"}) || !slices.Equal(got.Others, []string{"theirs"}) || len(got.Kept) != 0 {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := b.Inspect(t.Context(), b.repo.WithTag("theirs")); err != nil {
@@ -331,4 +335,83 @@ func TestRemoveThatCannotLookDeletesNothing(t *testing.T) {
 			b.wantLeft("@"+digest, ":v1")
 		})
 	}
+}
+
+// TestRemoveTrustsNoListThatContradictsItself has servers that know no list of tags: to take that for none would delete
+// what somebody else has tagged.
+func TestRemoveTrustsNoListThatContradictsItself(t *testing.T) {
+	for name, list := range map[string]struct {
+		status int
+		body   string
+		why    string
+	}{
+		"page not found":  {http.StatusNotFound, "<html>404 page not found</html>", "no list of tags (404)"},
+		"not supported":   {http.StatusNotFound, `{"errors":[{"code":"UNSUPPORTED","message":"unsupported"}]}`, "no list of tags (404)"},
+		"no repository":   {http.StatusNotFound, `{"errors":[{"code":"NAME_UNKNOWN","message":"repository name not known"}]}`, "leaves out v1"},
+		"another's JSON":  {http.StatusOK, `{}`, "leaves out v1"},
+		"one of two tags": {http.StatusOK, `{"name":"env","tags":["theirs"]}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasSuffix(r.URL.Path, "/tags/list") {
+						w.WriteHeader(list.status)
+						_, _ = io.WriteString(w, list.body)
+						return
+					}
+					next.ServeHTTP(w, r)
+				})
+			})
+			digest := b.pushImage("a", "amd64", ours)
+			b.tag(digest, "v1")
+			b.tag(digest, "theirs")
+			got := b.remove(digest, "v1")
+			if got.DigestDeleted || !slices.Equal(got.Untagged, []string{"v1"}) {
+				t.Errorf("got %+v", got)
+			}
+			if list.why == "" != (len(got.Kept) == 0) || len(got.Kept) > 0 && !strings.Contains(got.Kept[0].Why, list.why) {
+				t.Errorf("kept %+v", got.Kept)
+			}
+			b.wantLeft("@"+digest, ":theirs")
+		})
+	}
+}
+
+func TestRemoveLeavesAnIndexThatATaggedIndexLists(t *testing.T) {
+	b := newBench(t)
+	child := b.pushImage("a", "amd64", ours)
+	index := b.pushIndex("a", map[string]string{"amd64": child})
+	nested := b.pushManifest(ocispec.MediaTypeImageIndex, fields{"schemaVersion": 2, "mediaType": ocispec.MediaTypeImageIndex, "manifests": []fields{b.child(index, "linux", "amd64")}})
+	b.tag(index, "v1")
+	b.tag(nested, "all")
+	left := b.left()
+	delete(left, ":v1")
+	if got := b.remove(index, "v1"); got.DigestDeleted || !slices.Equal(got.Others, []string{"all"}) || len(got.Kept) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	b.wantLeft(slices.Collect(maps.Keys(left))...)
+}
+
+func TestRemoveThatIsCancelledAfterTheIndexTakesTheChildrenAlong(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lists := 0
+	b := newBench(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/tags/list") {
+				// The second is the first request after the index went.
+				if lists++; lists == 2 {
+					cancel()
+				}
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	index := b.pushIndex("a", map[string]string{"amd64": b.pushImage("a", "amd64", ours)})
+	b.tag(index, "v1")
+	got, err := b.Remove(ctx, image.Removal{Repository: b.repo, Digest: index, Tags: []string{"v1"}, RequireLabel: ourLabel})
+	if err != nil || !got.DigestDeleted || len(got.Kept) != 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	b.wantLeft()
 }

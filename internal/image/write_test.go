@@ -90,6 +90,8 @@ func TestTagOnAnImmutableTag(t *testing.T) {
 	for _, tag := range []string{"same", "taken", "free"} {
 		f.on("PUT", "manifests/"+tag, registryError(400, "TAG_INVALID", "the tag is immutable"))
 	}
+	f.manifest(map[string]any{"schemaVersion": 3}, ocispec.MediaTypeImageManifest, "broken")
+	f.on("PUT", "manifests/broken", registryError(400, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry"))
 	c, _ := newClient(t, nil)
 	if err := c.Tag(t.Context(), f.repo, digest, "same"); err != nil {
 		t.Errorf("the tag with our digest: %v", err)
@@ -104,6 +106,10 @@ func TestTagOnAnImmutableTag(t *testing.T) {
 		t.Errorf("title %q", p.Title)
 	}
 	want(t, p.Detail(), "the tag is immutable")
+	// What the registry refuses then is the content, though the tag is there.
+	if p, _ = asProblem(t, c.Tag(t.Context(), f.repo, digest, "broken")); p.Title != "Tag was refused by the registry" {
+		t.Errorf("title %q", p.Title)
+	}
 }
 
 func TestTagRefusesAnotherDigestBack(t *testing.T) {

@@ -69,6 +69,18 @@ func (t *pylockTable) versionOfFiles(r *Requirement, files []*pylockTable) {
 	}
 }
 
+// agree holds the version against the names of the files: pip would find no file of that version with these hashes. A name
+// that tells no version says nothing.
+func (t *pylockTable) agree(r *Requirement, files []*pylockTable) {
+	for _, file := range files {
+		version, cause := file.fileVersion(r.Name)
+		if same, _ := compareVersions(version, "==", r.Version); cause == "" && !same {
+			t.report("", pylockDisagrees, "%s is %s, and %s is %s", t.in("version"), r.Version, file.where, version)
+			return
+		}
+	}
+}
+
 // fileVersion is the version that the file's name gives, or why it gives none.
 func (t *pylockTable) fileVersion(pkg string) (version, cause string) {
 	name, _ := t.text("name")

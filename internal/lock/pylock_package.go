@@ -121,8 +121,12 @@ func (t *pylockTable) source(r *Requirement, versionGiven bool) {
 		for _, file := range files {
 			file.indexed(r)
 		}
-		if !versionGiven && t.name != "" {
+		switch {
+		case t.name == "":
+		case !versionGiven:
 			t.versionOfFiles(r, files)
+		case r.Version != "":
+			t.agree(r, files)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (m builtImage) inPlace(state builtImage, key types.String, attestations typ
 	m.Attested = state.Attested
 	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !attestations.IsNull() {
 		// Built or imported without: what is configured holds for the next build.
-		m.Attestations = withGenerator(plannedAttestations(attestations, types.ObjectNull(attestationsType)), reference.Reference{})
+		m.Attestations = adoptedAttestations(attestations)
 	}
 	m.CacheKey = key
 	m.Reference, m.Digest, m.MediaType, m.BuiltAt = state.Reference, state.Digest, state.MediaType, state.BuiltAt

@@ -21,7 +21,7 @@ func (s *ecrStack) given() enginetest.Canaries {
 // unseen runs to the end, and searches all that was written for what AWS has given.
 func (s *ecrStack) unseen(code int, arguments ...string) outcome {
 	s.t.Helper()
-	o := s.cli.expect(code, arguments...)
+	o := s.expect(code, arguments...)
 	secrets := s.given()
 	unsaid(s.t, secrets, arguments[0], o)
 	if secrets.NowhereIn(s.t, s.dir) == 0 {

@@ -229,4 +229,3 @@ func TestTemplate_DeletionPolicyRetain(t *testing.T) {
 		t.Errorf("left at E2B: %v", s.Left())
 	}
 }
-

@@ -50,8 +50,12 @@ func attestedAttribute() schema.Attribute {
 }
 
 // plannedAttestations completes what is configured by the defaults. The generator of an artifact that stays is the one
-// that it was built with; of one to be built it is unknown until then, unless it is configured.
+// that it was built with; of one to be built it is unknown until then, unless it is configured. What is not known as a
+// whole stays so: Terraform refuses a known member where the configuration may give another.
 func plannedAttestations(configured types.Object, prior types.Object) types.Object {
+	if configured.IsUnknown() {
+		return types.ObjectUnknown(attestationsType)
+	}
 	sbom, generator, provenance := member[types.Bool](configured, "sbom"), member[types.String](configured, "sbom_generator"), member[types.String](configured, "provenance")
 	if sbom.IsNull() {
 		sbom = types.BoolValue(true)
@@ -110,10 +114,20 @@ func attestedValue(statements []image.Attestation) types.List {
 	return types.ListValueMust(attestedType, entries)
 }
 
+// adoptedAttestations are what is configured for an image that was built or imported without: they hold for the next build,
+// so nobody chooses a generator now.
+func adoptedAttestations(configured types.Object) types.Object {
+	planned := plannedAttestations(configured, types.ObjectNull(attestationsType))
+	if planned.IsUnknown() || !member[types.String](configured, "sbom_generator").IsNull() {
+		return planned
+	}
+	return withGenerator(planned, reference.Reference{})
+}
+
 // validateSBOM refuses a generator that nothing would run.
 func validateSBOM(configured types.Object, diagnostics *diag.Diagnostics) {
 	sbom, generator := member[types.Bool](configured, "sbom"), member[types.String](configured, "sbom_generator")
-	if !sbom.IsNull() && !sbom.IsUnknown() && !sbom.ValueBool() && !generator.IsNull() {
+	if !sbom.IsNull() && !sbom.IsUnknown() && !sbom.ValueBool() && !generator.IsNull() && !generator.IsUnknown() {
 		diagnostics.AddAttributeError(attributePath([]any{"attestations", "sbom_generator"}), "SBOM generator without an SBOM", fmt.Sprintf("attestations.sbom is false, so %q would never run. Remove one of the two.", generator.ValueString()))
 	}
 }

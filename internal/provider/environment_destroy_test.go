@@ -23,7 +23,7 @@ func TestDestroy_RemovesOurTagOnlyWhereAnotherPointsToTheDigest(t *testing.T) {
 	s := newStack(t)
 	var tag, digest string
 	s.runUntil(t, func(*terraform.State) error {
-		s.warned(t, "Image was left in the registry", digest, "other tags point to it: people")
+		s.warned(t, "Image was left in the registry", digest, "other tags point to it or to an index that lists it: people")
 		return s.left(t, "team/env:people", "team/env@"+digest)
 	},
 		s.created(t, s.config(""), &tag, &digest),

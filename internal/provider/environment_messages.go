@@ -74,7 +74,7 @@ func (k imageKind) warnOfRemains(state builtImage, removed image.Removed, diagno
 		return ours && !state.Tag.IsNull()
 	})
 	if len(foreign) > 0 {
-		diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("%s is out of state and still there, because other tags point to it: %s.", ref, strings.Join(foreign, ", ")))
+		diagnostics.AddWarning("Image was left in the registry", fmt.Sprintf("%s is out of state and still there, because other tags point to it or to an index that lists it: %s.", ref, strings.Join(foreign, ", ")))
 	}
 	for _, kept := range removed.Kept {
 		diagnostics.AddWarning(k.noun+" was not removed whole", fmt.Sprintf("%s %s is left in the registry: %s.", kept.What, kept.ID, kept.Why))

@@ -79,6 +79,13 @@ func TestUnknown_ArgumentPlansAndIsKnownAfterApply(t *testing.T) {
 		"platform":        {`"linux/amd64"`, "platforms = [terraform_data.x.output]", "", []string{"cache_key"}},
 		"platforms":       {`["linux/amd64"]`, "platforms = terraform_data.x.output", "", []string{"cache_key"}},
 		"label":           {`"a"`, "labels = { team = terraform_data.x.output }", "", []string{"cache_key"}},
+		"attestations":    {`{ sbom = false, sbom_generator = null, provenance = "min" }`, "attestations = terraform_data.x.output", "", []string{"attestations"}},
+		"sbom":            {`false`, "attestations = { sbom = terraform_data.x.output, provenance = \"none\" }", "", nil},
+		"no generator":    {`null`, "attestations = { sbom = false, sbom_generator = terraform_data.x.output, provenance = \"none\" }", "", nil},
+		"generator":       {fmt.Sprintf("%q", s.GeneratorReference), "attestations = { sbom_generator = terraform_data.x.output }", "", nil},
+		"package index":   {`{ url = "https://packages.example.com/simple/", username = null, password_wo = null, password_wo_version = null, ca_certificates = null }`, "package_index = terraform_data.x.output", "", nil},
+		"cache":           {fmt.Sprintf(`{ import = [%q], export = null }`, s.repository+":cache"), "cache = terraform_data.x.output", "", nil},
+		"build secrets":   {`{ a = "some-secret" }`, "build_secrets_wo = terraform_data.x.output\n post_install = [{ command = \"test -s /run/secrets/a\" }]", "", nil},
 		"version and all": {`{ v = "7", policy = "delete" }`, "version = terraform_data.x.output.v\n rebuild_trigger = { n = terraform_data.x.output.v }\n deletion_policy = terraform_data.x.output.policy", "", nil},
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
@@ -125,6 +132,21 @@ func TestUnknown_ContentReplacesAndConverges(t *testing.T) {
 	)
 }
 
+// What was built without attestations takes unknown ones in place; what has some is replaced, since they may be others.
+func TestUnknown_AttestationsReplaceWhatHasSome(t *testing.T) {
+	s := newStack(t)
+	config := func(provenance string) string {
+		return later("x", fmt.Sprintf(`{ sbom = false, sbom_generator = null, provenance = %q }`, provenance)) + s.config("attestations = terraform_data.x.output")
+	}
+	s.run(t,
+		resource.TestStep{Config: config("none")},
+		resource.TestStep{Config: config("none"), ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
+		resource.TestStep{Config: config("min"), ConfigPlanChecks: expect(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
+	)
+	imported, _ := s.retained(t, "")
+	s.run(t, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
+}
+
 func TestUnknown_VersionMovesTheTagInPlace(t *testing.T) {
 	s := newStack(t)
 	config := func(version string) string {
@@ -154,6 +176,8 @@ func TestUnknown_ValueThatIsWrongFailsAtApplyAndLeavesNothing(t *testing.T) {
 		"label":     {`"x"`, `labels = { "io.datalayer.${terraform_data.x.output}" = "1" }`, []string{"Reserved label"}},
 		"platform":  {`"linux/amd46"`, `platforms = [terraform_data.x.output]`, []string{"Unknown platform", "linux/amd46"}},
 		"version":   {`"a b"`, `version = terraform_data.x.output`, []string{"version", "a b"}},
+		"secret":    {`null`, `build_secrets_wo = { a = terraform_data.x.output }`, []string{"Build secret without a value", `"a" is null`}},
+		"index":     {`"/etc/ssl/ca.pem"`, `package_index = { url = "https://h.example/simple/", ca_certificates = terraform_data.x.output }`, []string{"No CA certificate for the package index"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -142,13 +142,7 @@ func TestValidation_OfTheContent(t *testing.T) {
 		{"two contents", file(`path = "/srv/a", content = "a", content_base64 = "YQ=="`), at("files", 1), []string{"one content", "/srv/a", "exactly one"}},
 		{"no content", file(`path = "/srv/a"`), at("files", 1), []string{"one content", "/srv/a", "exactly one"}},
 		{"generator by tag", s.config(`attestations = { sbom_generator = "h.example/gen:1" }`), at("attestations", "sbom_generator"), []string{"Image reference without a digest", "h.example/gen:1"}},
-		{"generator without SBOM", s.config(`attestations = { sbom = false, sbom_generator = "h.example/gen@sha256:` + strings.Repeat("0", 64) + `" }`), at("attestations", "sbom_generator"), []string{"SBOM generator without an SBOM", "Remove one"}},
 		{"provenance", s.config(`attestations = { provenance = "full" }`), at("attestations", "provenance"), []string{"Invalid provenance", `"full"`, `"max"`}},
-		{"index with a login", s.config(`package_index = { url = "https://u:cnry-1@h.example/simple" }`), at("package_index", "url"), []string{"Login in the address", "https://h.example/simple", "password_wo"}},
-		{"index that is none", s.config(`package_index = { url = "h.example/simple" }`), at("package_index", "url"), []string{"Invalid package index", "https://packages.example.com/simple/"}},
-		{"half a login", s.config(`package_index = { url = "https://h.example/simple", username = "u" }`), at("package_index"), []string{"Half a login", "both or neither"}},
-		{"build secret's name", s.config(`build_secrets_wo = { "a/b" = "cnry-1" }`), at("build_secrets_wo", key("a/b")), []string{"Invalid name of a build secret", `"a/b"`, "/run/secrets"}},
-		{"build secret of ours", s.config(`build_secrets_wo = { datalayer-ca-bundle = "cnry-1" }`), at("build_secrets_wo", key("datalayer-ca-bundle")), []string{"Invalid name of a build secret", "datalayer-"}},
 		{"no path", s.config(`files = [{ content = "a" }]`), at("files", 0), []string{"File without a path", "files[0]", "Set path"}},
 		{"null file", s.config(`files = [null]`), at("files", 0), []string{"File without a path", "files[0]"}},
 		{"null command", s.config(`post_install = [null]`), at("post_install", 0), []string{"without a command", "post_install[0]"}},
@@ -191,5 +185,29 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"empty password", block(`  registries = { "h.example" = { username = "a", password = "" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"empty username", block(`  registries = { "h.example" = { username = "", password = "cnry-1" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"registry host", block(`  registries = { "team/env" = { username = "a", password = "cnry-1" } }`), at("registries", key("team/env")), []string{"team/env", "registry.example.com"}},
+	})
+}
+
+func TestValidation_OfBuildInputs(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	index := func(members string) string {
+		return s.config(`package_index = { url = "https://packages.example.com/simple/", ` + members + ` }`)
+	}
+	address := func(url string) string { return s.config(fmt.Sprintf("package_index = { url = %q }", url)) }
+	s.refused(t, []mistake{
+		{"index without a scheme", address("packages.example.com/simple/"), at("package_index", "url"), []string{"Invalid package index", "https://packages.example.com/simple/"}},
+		{"index with a blank at the end", address("https://packages.example.com/simple/ "), at("package_index", "url"), []string{"Invalid package index"}},
+		{"index at a port that is none", address("https://packages.example.com:99999/simple/"), at("package_index", "url"), []string{"Invalid package index"}},
+		{"index with a login", address("https://u:cnry-1@packages.example.com/simple/"), at("package_index", "url"), []string{"Login in the address", "https://packages.example.com/simple/", "password_wo"}},
+		{"path for certificates", index(`ca_certificates = "/etc/ssl/ca.pem"`), at("package_index", "ca_certificates"), []string{"No CA certificate for the package index", "not a path"}},
+		{"no certificates", index(`ca_certificates = ""`), at("package_index", "ca_certificates"), []string{"No CA certificate for the package index"}},
+		{"half a login", index(`username = "u"`), at("package_index"), []string{"Half a login", "set both or neither"}},
+		{"no user name", index(`username = "", password_wo = "cnry-1"`), at("package_index", "username"), []string{"User name", "not empty"}},
+		{"user name with a colon", index(`username = "a:b", password_wo = "cnry-1"`), at("package_index", "username"), []string{"User name", `"a:b"`, "colon"}},
+		{"no password", index(`username = "u", password_wo = ""`), at("package_index", "password_wo"), []string{"Empty password", "Remove username"}},
+		{"secret that is null", s.config(`build_secrets_wo = { a = null, b = "cnry-1" }`), at("build_secrets_wo", key("a")), []string{"Build secret without a value", `"a" is null`}},
+		{"secret with a path for a name", s.config(`build_secrets_wo = { "a/b" = "cnry-1" }`), at("build_secrets_wo", key("a/b")), []string{"Invalid name of a build secret", `"a/b"`}},
+		{"secret with a name of ours", s.config(`build_secrets_wo = { "datalayer-x" = "cnry-1" }`), at("build_secrets_wo", key("datalayer-x")), []string{"Invalid name of a build secret", `"datalayer-"`}},
+		{"generator without an SBOM", s.config(`attestations = { sbom = false, sbom_generator = "h.example/g@sha256:` + strings.Repeat("a", 64) + `" }`), at("attestations", "sbom_generator"), []string{"SBOM generator without an SBOM", "Remove one"}},
 	})
 }

@@ -43,6 +43,8 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"opened login":             []registryCredentialsModel{{Password: text}},
 		"packageLockModel":         packageLockModel{Index: block, BaseRegistry: block},
 		"builtImage":               model.builtImage,
+		"templateModel":            templateModel{artifactArguments: artifactArguments{BaseRegistry: block}},
+		"e2bModel":                 e2bModel{APIKey: text},
 		"baseImageModel":           baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {

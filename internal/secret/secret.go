@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 	"unique"
@@ -46,34 +47,19 @@ func (v Value) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, re
 // MarshalText keeps the value out of JSON and of slog's handlers.
 func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Masker replaces known secrets in text: each as it is, base64 (standard and URL alphabet, padded or not) and URL-encoded.
-// One of eight bytes or more it also knows within the base64 of a longer text, "user:secret" for one. Secrets shorter than
-// four bytes are not masked: they would blank out ordinary words.
+// Masker replaces known secrets in text: each as it is, base64 (standard and URL alphabet, padded or not, wrapped as mail
+// and PEM wrap it) and URL-encoded. One of eight bytes or more it also knows within the base64 of a longer text,
+// "user:secret" for one. Of a secret with white space around it or with several lines, as files have them, it knows what
+// is inside and each line, since logs are masked line by line. What is shorter than four bytes is not masked: it would
+// blank out ordinary words.
 type Masker struct{ replacer *strings.Replacer }
 
 // NewMasker builds the mask for these secrets. The zero Masker masks nothing.
 func NewMasker(values ...Value) Masker {
 	spellings := map[string]bool{}
 	for _, v := range values {
-		s := v.Reveal()
-		if len(s) < 4 {
-			continue
-		}
-		raw := []byte(s)
-		for _, spelling := range []string{
-			s, url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
-			base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
-			base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
-		} {
-			spellings[spelling] = true
-		}
-		if len(s) < leastWithin {
-			continue
-		}
-		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			for before := range 3 {
-				spellings[within(encoding, before, raw)] = true
-			}
+		for _, text := range parts(v.Reveal()) {
+			spell(text, spellings)
 		}
 	}
 	ordered := make([]string, 0, len(spellings))
@@ -93,6 +79,55 @@ func NewMasker(values ...Value) Masker {
 	}
 	return Masker{replacer: strings.NewReplacer(pairs...)}
 }
+
+// parts are the secret itself, what white space surrounds in it, and each of its lines.
+func parts(s string) []string {
+	texts := []string{s, strings.TrimSpace(s)}
+	for line := range strings.SplitSeq(s, "\n") {
+		texts = append(texts, strings.TrimSpace(line))
+	}
+	return texts
+}
+
+// spell adds every spelling of a text that is to be masked.
+func spell(s string, spellings map[string]bool) {
+	if len(s) < least {
+		return
+	}
+	raw := []byte(s)
+	for _, spelling := range []string{
+		s, url.QueryEscape(s), url.PathEscape(s), strings.ReplaceAll(url.QueryEscape(s), "+", "%20"),
+		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
+		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+	} {
+		spellings[spelling] = true
+	}
+	if len(s) < leastWithin {
+		return
+	}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			spellings[within(encoding, before, raw)] = true
+		}
+	}
+	// `echo` ends what it is given with a line break.
+	for _, text := range []string{s, s + "\n"} {
+		encoded := base64.StdEncoding.EncodeToString([]byte(text))
+		for _, width := range wrappedAt {
+			for line := range slices.Chunk([]byte(encoded), width) {
+				if len(line) >= leastWithin && len(encoded) > width {
+					spellings[string(line)] = true
+				}
+			}
+		}
+	}
+}
+
+// least is the length in bytes from which a text is masked.
+const least = 4
+
+// wrappedAt are the columns at which base64 is wrapped: by MIME and the base64 program, and by PEM.
+var wrappedAt = []int{76, 64}
 
 // leastWithin is the length in bytes from which the base64 of a secret is looked for within other base64.
 const leastWithin = 8

@@ -76,3 +76,33 @@ func TestMaskerTakesTheLongerSecretFirst(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A file mostly ends with a line break, and logs come line by line.
+func TestMaskerKnowsASecretThatCameFromAFile(t *testing.T) {
+	const key = "-----BEGIN KEY-----\r\nfirst-line-of-canary\r\n  second line of canary\nx\n-----END KEY-----\n"
+	long := strings.Repeat("canary-", 20)
+	masker := secret.NewMasker(secret.New(canary+"\n"), secret.New(key), secret.New(long))
+	wrapped := func(text string, width int) []string {
+		var lines []string
+		encoded := base64.StdEncoding.EncodeToString([]byte(text))
+		for len(encoded) > width {
+			lines, encoded = append(lines, encoded[:width]), encoded[width:]
+		}
+		return append(lines, encoded)
+	}
+	printed := append(strings.Split(key, "\n"), canary, url.QueryEscape(canary), base64.StdEncoding.EncodeToString([]byte(canary)))
+	for _, text := range []string{key, long, long + "\n"} {
+		printed = append(printed, append(wrapped(text, 76), wrapped(text, 64)...)...)
+	}
+	for _, line := range printed {
+		if line = strings.TrimSpace(line); len(line) < 8 {
+			continue
+		}
+		if got := masker.Mask("> " + line); got != "> [redacted]" {
+			t.Errorf("%q is masked as %q", line, got)
+		}
+	}
+	if got := masker.Mask("x is one letter"); got != "x is one letter" {
+		t.Errorf("a line of one letter is masked: %q", got)
+	}
+}

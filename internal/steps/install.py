@@ -43,28 +43,50 @@ def certificates():
     return []
 
 
-def ask_index(name):
-    """Says how the index answers for a package: pip's log is silent on a refused login."""
+def index_address():
+    """The package index, its login apart; None where pip's own configuration says which."""
     if not os.path.exists(INDEX):
-        return
+        return None, None
     with open(INDEX, encoding="utf-8") as file:
         address = urllib.parse.urlsplit(file.read())
-    request = urllib.request.Request(urllib.parse.urlunsplit(address._replace(netloc=address.netloc.rpartition("@")[2])).rstrip("/") + f"/{name}/")
-    if address.username:
-        login = ":".join(urllib.parse.unquote(part or "") for part in (address.username, address.password))
-        request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+    return address._replace(netloc=address.netloc.rpartition("@")[2]), address
+
+
+def index_options():
+    bare, _ = index_address()
+    # pip asks nothing of a plain HTTP index unless told to: hashes protect what comes from it.
+    return ["--trusted-host=" + bare.netloc] if bare and bare.scheme == "http" else []
+
+
+def ask_index(lines):
+    """Says how the index answers for the packages: pip's log is silent on a refused login and on a failing index."""
+    bare, address = index_address()
+    if not bare:
+        return
     trusted = [option.partition("=")[2] for option in certificates()]
-    try:
-        context = ssl.create_default_context(cafile=trusted[0] if trusted else None)
-        urllib.request.urlopen(request, timeout=20, context=context).close()
-    except urllib.error.HTTPError as error:
-        print(f"datalayer: index answered {error.code} {error.reason}", file=sys.stderr)
-    except (OSError, ValueError) as error:
-        print(f"datalayer: index did not answer: {error}", file=sys.stderr)
+    for line in lines:
+        if " @ " in line.partition(" ; ")[0]:
+            continue
+        name = normalize(re.match(r"[A-Za-z0-9._-]+", line).group())
+        request = urllib.request.Request(urllib.parse.urlunsplit(bare).rstrip("/") + f"/{name}/")
+        if address.username:
+            login = ":".join(urllib.parse.unquote(part or "") for part in (address.username, address.password))
+            request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
+        try:
+            context = ssl.create_default_context(cafile=trusted[0] if trusted else None)
+            urllib.request.urlopen(request, timeout=20, context=context).close()
+        except urllib.error.HTTPError as error:
+            print(f"datalayer: index answered {error.code} {error.reason} for {name}", file=sys.stderr)
+            if error.code != 404:
+                return
+        except (OSError, ValueError) as error:
+            print(f"datalayer: index did not answer: {error}", file=sys.stderr)
+            return
 
 
 def pip(*arguments, capture=False):
-    command = [sys.executable, "-I", "-X", "utf8", "-m", "pip", *arguments]
+    # -B: what pip imports is not ours to compile; what it installs it compiles all the same.
+    command = [sys.executable, "-I", "-B", "-X", "utf8", "-m", "pip", *arguments]
     return subprocess.run(
         command, env=step_environment(), text=True, errors="replace",
         stdout=subprocess.PIPE if capture else None, stderr=subprocess.PIPE if capture else None,
@@ -114,7 +136,7 @@ def main():
     ]
     if externally_managed():
         common.append("--break-system-packages")
-    common += certificates()
+    common += certificates() + index_options()
     for extra, chosen in (
         ([], [line for line in lines if names[line] not in apt_owned]),
         (["--ignore-installed"], [line for line in lines if names[line] in apt_owned]),
@@ -127,7 +149,7 @@ def main():
         code = pip(*common, *extra, "-r", part).returncode
         os.remove(part)
         if code:
-            ask_index(names[chosen[0]])
+            ask_index(chosen)
             print(f"datalayer: pip install ended with status {code}", file=sys.stderr)
             return 1
 
@@ -138,7 +160,7 @@ def main():
         return 2
 
     importable = subprocess.run(
-        [sys.executable, "-I", "-c", LIST], env=step_environment(), text=True, stdout=subprocess.PIPE, check=True
+        [sys.executable, "-I", "-B", "-c", LIST], env=step_environment(), text=True, stdout=subprocess.PIPE, check=True
     ).stdout
     found = json.loads(importable)
     with open(report_path, "w", encoding="utf-8") as report:

@@ -2,10 +2,10 @@ package e2btest
 
 import (
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // The words for where a build stands.
@@ -46,19 +46,6 @@ type build struct {
 
 type reason struct{ message, step string }
 
-type logLine struct {
-	at                   time.Time
-	message, level, step string
-}
-
-func (l logLine) json() map[string]any {
-	entry := map[string]any{"timestamp": l.at.UTC().Format("2006-01-02T15:04:05.000Z"), "message": l.message, "level": l.level}
-	if l.step != "" {
-		entry["step"] = l.step
-	}
-	return entry
-}
-
 type startBody struct {
 	FromImage, FromTemplate string
 	FromImageRegistry       *registryBody
@@ -68,9 +55,13 @@ type startBody struct {
 }
 
 type registryBody struct {
-	Type, Username, Password                      string
-	AWSAccessKeyID, AWSSecretAccessKey, AWSRegion string
-	ServiceAccountJSON                            string
+	Type     string `json:"type"`
+	Username string `json:"username"`
+	Login    string `json:"password"`
+	KeyID    string `json:"awsAccessKeyId"`
+	Key      string `json:"awsSecretAccessKey"`
+	Region   string `json:"awsRegion"`
+	Account  string `json:"serviceAccountJson"`
 }
 
 type stepBody struct {
@@ -85,9 +76,9 @@ func (s *Server) statusOf(b *build) string {
 	now := s.options.Now()
 	switch {
 	case b.state == waiting && now.Sub(b.requested) > waitsFor:
-		s.end(b, failed, "", "build is in waiting state for too long")
+		s.end(b, "build is in waiting state for too long")
 	case b.state == building && b.ends.Sub(b.started) > buildsFor && now.Sub(b.started) > buildsFor:
-		s.end(b, failed, "", "build status polling timed out. Maximum build time is 1h0m0s.")
+		s.end(b, "build status polling timed out. Maximum build time is 1h0m0s.")
 	case b.state == building && !now.Before(b.ends):
 		b.state, b.finished = b.outcome, b.ends
 		if b.keeps != nil {
@@ -97,13 +88,13 @@ func (s *Server) statusOf(b *build) string {
 	return b.state
 }
 
-// end ends a build now, whatever it was to do. An end is for good.
-func (s *Server) end(b *build, state, step, message string) {
+// end fails a build now, whatever it was to do. An end is for good.
+func (s *Server) end(b *build, message string) {
 	if b.state == ready || b.state == failed {
 		return
 	}
 	now := s.options.Now()
-	b.state, b.finished, b.reason = state, now, reason{message, step}
+	b.state, b.finished, b.reason = failed, now, reason{message, ""}
 	kept := b.lines[:0:0]
 	for _, line := range b.lines {
 		if !line.at.After(now) {
@@ -124,8 +115,10 @@ func (s *Server) listedBuild(b *build) map[string]any {
 	return listed
 }
 
+var versionRule = lazyregexp.New(`^\d+\.\d+\.\d+`)
+
 // agent is how E2B finds its own SDKs in a User-Agent, of which old ones get old templates.
-var agent = regexp.MustCompile(`(?:^|\s)e2b-(?:js|python)-sdk/(\S*)`)
+var agent = lazyregexp.New(`(?:^|\s)e2b-(?:js|python)-sdk/(\S*)`)
 
 func (s *Server) startBuild(c *call) {
 	var body startBody
@@ -151,7 +144,7 @@ func (s *Server) startBuild(c *call) {
 		c.fail(http.StatusBadRequest, "build is not in waiting state")
 		return
 	}
-	if found := agent.FindStringSubmatch(c.r.Header.Get("User-Agent")); found != nil && !regexp.MustCompile(`^\d+\.\d+\.\d+`).MatchString(found[1]) {
+	if found := agent.FindStringSubmatch(c.r.Header.Get("User-Agent")); found != nil && !versionRule.MatchString(found[1]) {
 		c.fail(http.StatusBadRequest, "Error when parsing user agent: invalid version %q", found[1])
 		return
 	}
@@ -161,13 +154,13 @@ func (s *Server) startBuild(c *call) {
 	}
 	if (body.FromImage == "") == (body.FromTemplate == "") {
 		const message = "failed to set template source: must specify either fromImage or fromTemplate"
-		s.end(b, failed, "", message)
+		s.end(b, message)
 		c.fail(http.StatusInternalServerError, "Error when starting template build: %s", message)
 		return
 	}
 	for _, older := range one.builds {
 		if older != b && s.statusOf(older) == building && overlap(older.asked, b.asked) {
-			s.end(older, failed, "", superseded)
+			s.end(older, superseded)
 		}
 	}
 	b.start, b.state, b.started = body, building, s.options.Now()
@@ -180,7 +173,7 @@ func (r *registryBody) refused() string {
 	if r == nil {
 		return ""
 	}
-	need := map[string][]string{"registry": {r.Username, r.Password}, "aws": {r.AWSAccessKeyID, r.AWSSecretAccessKey, r.AWSRegion}, "gcp": {r.ServiceAccountJSON}}
+	need := map[string][]string{"registry": {r.Username, r.Login}, "aws": {r.KeyID, r.Key, r.Region}, "gcp": {r.Account}}
 	values, known := need[r.Type]
 	if !known {
 		return "input matches no schemas of oneOf"
@@ -203,118 +196,6 @@ func (s *Server) buildOf(one *template, id string) *build {
 		}
 	}
 	return nil
-}
-
-// reading finds the build that a request reads, and answers if there is none.
-func (s *Server) reading(c *call) *build {
-	id := c.path["buildID"]
-	if !uuidRule.MatchString(id) {
-		c.fail(http.StatusBadRequest, "Invalid build id")
-		return nil
-	}
-	one := s.byID(c.path["templateID"])
-	b := s.buildOf(one, id)
-	switch {
-	case b == nil:
-		c.fail(http.StatusBadRequest, "Build '%s' not found", id)
-		return nil
-	case one.team != c.team:
-		c.fail(http.StatusForbidden, "You don't have access to this sandbox template (%s)", one.id)
-		return nil
-	}
-	return b
-}
-
-var levels = []string{"debug", "info", "warn", "error"}
-
-func levelOf(name string) int {
-	for i, level := range levels {
-		if level == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// page gives the log lines written by now at a level or above, from an offset, up to a limit of 100.
-func (s *Server) page(c *call, b *build, offset string) ([]logLine, bool) {
-	query := c.r.URL.Query()
-	from, limit, least := 0, 100, 0
-	for name, into := range map[string]*int{offset: &from, "limit": &limit} {
-		if text := query.Get(name); text != "" && name != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || name == "limit" && n > 100 {
-				c.fail(http.StatusBadRequest, "validation error: error in openapi3filter.RequestError: parameter %q in query has an error: number must be at most 100", name)
-				return nil, false
-			}
-			*into = n
-		}
-	}
-	if text := query.Get("level"); text != "" {
-		if least = levelOf(text); least < 0 {
-			c.fail(http.StatusBadRequest, "validation error: error in openapi3filter.RequestError: parameter \"level\" in query has an error: value is not one of the allowed values")
-			return nil, false
-		}
-	}
-	now, lines := s.options.Now(), []logLine{}
-	for _, line := range b.lines {
-		if !line.at.After(now) && levelOf(line.level) >= least {
-			lines = append(lines, line)
-		}
-	}
-	from = min(from, len(lines))
-	return lines[from:min(from+limit, len(lines))], true
-}
-
-func (s *Server) getStatus(c *call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.reading(c)
-	if b == nil {
-		return
-	}
-	status := s.statusOf(b)
-	lines, ok := s.page(c, b, "logsOffset")
-	if !ok {
-		return
-	}
-	entries, warned := []any{}, []any{}
-	for _, line := range lines {
-		entries = append(entries, line.json())
-		if line.step == b.reason.step && levelOf(line.level) >= levelOf("warn") {
-			warned = append(warned, line.json())
-		}
-	}
-	info := map[string]any{"templateID": b.template.id, "buildID": b.id, "status": status, "logs": []any{}, "logEntries": entries}
-	if status == failed && b.reason.message != "" {
-		reason := map[string]any{"message": b.reason.message, "logEntries": warned}
-		if b.reason.step != "" {
-			reason["step"] = b.reason.step
-		}
-		info["reason"] = reason
-	}
-	c.json(http.StatusOK, info)
-}
-
-func (s *Server) getLogs(c *call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b := s.reading(c)
-	if b == nil {
-		return
-	}
-	lines, ok := s.page(c, b, "")
-	if !ok {
-		return
-	}
-	after, _ := strconv.ParseInt(c.r.URL.Query().Get("cursor"), 10, 64)
-	entries := []any{}
-	for _, line := range lines {
-		if line.at.UnixMilli() > after {
-			entries = append(entries, line.json())
-		}
-	}
-	c.json(http.StatusOK, map[string]any{"logs": entries})
 }
 
 // imageHost is the registry host of an image reference.

@@ -27,8 +27,9 @@ type Fault struct {
 	Hold bool
 	// Pass carries the request out as if there were no fault, for what Before does.
 	Pass bool
-	// Before is called when it hits, before anything else.
+	// Before is called when it hits, before anything else, and After when a lost request was carried out.
 	Before func(Request)
+	After  func()
 
 	released chan struct{}
 }
@@ -105,6 +106,9 @@ func (f *Fault) serve(c *call, carryOut func(*call)) {
 	case f.Lose:
 		c.w = httptest.NewRecorder()
 		carryOut(c)
+		if f.After != nil {
+			f.After()
+		}
 		panic(http.ErrAbortHandler)
 	case f.Truncate:
 		f.truncate(c, carryOut)

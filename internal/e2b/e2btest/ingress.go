@@ -3,8 +3,9 @@ package e2btest
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 const (
@@ -12,7 +13,7 @@ const (
 	interpreterPort = "49999"
 )
 
-var sandboxHost = regexp.MustCompile(`^(\d+)-([a-z0-9]+)(?:-[a-z0-9]+)?\.`)
+var sandboxHost = lazyregexp.New(`^(\d+)-([a-z0-9]+)(?:-[a-z0-9]+)?\.`)
 
 // sandboxTarget tells to which port of which sandbox a request goes: by its headers on a shared host, else by the host.
 // Signed file addresses name neither on a shared host, so their path and signature tell.
@@ -107,6 +108,12 @@ func entered(allowed func(*call, *sandbox) bool, serve func(*call, *sandbox)) fu
 			serve(c, box)
 		}
 	}
+}
+
+// closedPort answers for a port at which nothing listens.
+func closedPort(c *call, box *sandbox) {
+	port, _ := strconv.Atoi(c.path["port"])
+	c.json(http.StatusBadGateway, map[string]any{"sandboxId": box.id, "message": "The sandbox is running but port is not open", "port": port, "code": 502})
 }
 
 func open(*call, *sandbox) bool { return true }

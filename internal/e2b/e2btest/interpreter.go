@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 type codeContext struct {
@@ -144,9 +145,9 @@ func deleteContext(c *call, box *sandbox) {
 }
 
 var (
-	printed = regexp.MustCompile(`^print\(["'](.*)["']\)$`)
-	sum     = regexp.MustCompile(`^(\d+) ?\+ ?(\d+)$`)
-	raised  = regexp.MustCompile(`^raise (\w+)\(["'](.*)["']\)$`)
+	printed = lazyregexp.New(`^print\(["'](.*)["']\)$`)
+	sum     = lazyregexp.New(`^(\d+) ?\+ ?(\d+)$`)
+	raised  = lazyregexp.New(`^raise (\w+)\(["'](.*)["']\)$`)
 )
 
 // simple understands a line of code at a time: print of a text, a sum, and an error raised.

@@ -90,7 +90,7 @@ func (s *Server) Launches(key, reference string) (buildID string, refused string
 	return found.id, ""
 }
 
-// Vanish removes a template behind its owner's back; MoveTag puts a tag on another build, as somebody else may.
+// Vanish removes a template behind its owner's back.
 func (s *Server) Vanish(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

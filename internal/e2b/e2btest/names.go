@@ -2,14 +2,15 @@ package e2btest
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 var (
-	aliasRule = regexp.MustCompile(`^[a-z0-9-_]+$`)
-	tagRule   = regexp.MustCompile(`^[a-z0-9-_.]+$`)
-	uuidRule  = regexp.MustCompile(`^([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
+	aliasRule = lazyregexp.New(`^[a-z0-9-_]+$`)
+	tagRule   = lazyregexp.New(`^[a-z0-9-_.]+$`)
+	uuidRule  = lazyregexp.New(`^([0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$`)
 )
 
 // ref is "[namespace/]alias[:tag]", trimmed and lower-cased. A tag that is a UUID is a build id.

@@ -107,7 +107,7 @@ func (s *Server) pullRefused(start startBody) string {
 	switch {
 	case !private && login == nil:
 		return ""
-	case login != nil && login.Type == "registry" && private && logins[login.Username] == login.Password:
+	case login != nil && login.Type == "registry" && private && logins[login.Username] == login.Login:
 		return ""
 	case login != nil && login.Type == "aws":
 		return "error getting auth option: failed to get ECR authorization token: UnrecognizedClientException: The security token included in the request is invalid."

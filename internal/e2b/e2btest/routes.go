@@ -2,8 +2,9 @@ package e2btest
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
 // control are the routes of the control plane, and of the store that files are uploaded to.
@@ -45,7 +46,7 @@ func (s *Server) control() []route {
 	return routes
 }
 
-var keyRule = regexp.MustCompile(`^[0-9a-f]+$`)
+var keyRule = lazyregexp.New(`^[0-9a-f]+$`)
 
 // keyed lets a request pass that brings a team's API key, in E2B's order of checks and with its words.
 func (s *Server) keyed(serve func(*call)) func(*call) {

@@ -10,12 +10,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strconv"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 )
 
-var hashRule = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hashRule = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 const urlLives = 30 * time.Minute
 

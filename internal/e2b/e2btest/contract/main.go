@@ -99,7 +99,7 @@ func (v vendor) drive(ctx context.Context, reached map[string]int) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	began := time.Now()
 	calls, err := v.run(ctx, server, dir)
 	if err != nil {

@@ -1,0 +1,108 @@
+package buildkit
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// What pip and the install step print when a lock is not installed.
+var (
+	hashMismatch = lazyregexp.New(`DO NOT MATCH THE HASHES`)
+	mismatched   = lazyregexp.New(`^\s+(\S+==\S+|\S+ @ \S+) from (\S+)`)
+	expectedHash = lazyregexp.New(`Expected (?:or )?(\S+) ([0-9a-f]{32,})|\bor ([0-9a-f]{32,})`)
+	gotHash      = lazyregexp.New(`Got\s+([0-9a-f]{32,})`)
+	indexSilent  = lazyregexp.New(`(?m)^datalayer: index did not answer: (.*)$`)
+	indexAnswer  = lazyregexp.New(`(?m)^datalayer: (index answered (\d+) .* for (\S+))$`)
+	noSuchDist   = lazyregexp.New(`No matching distribution found for (\S+)`)
+	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
+	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
+	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
+	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
+)
+
+func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
+	var incomplete []string
+	for _, line := range f.step.lines {
+		if match := newProblem.FindStringSubmatch(line); match != nil {
+			incomplete = append(incomplete, match[1])
+		}
+	}
+	if len(incomplete) > 0 {
+		return f.problem("Locked packages do not fit together", errors.New(strings.Join(incomplete, "\n")),
+			"`pip check` found this after the installation and not before. Resolve the lock again with all its dependencies (`uv pip compile --generate-hashes`).")
+	}
+	if hashMismatch.MatchString(log) {
+		return f.problem("Hash mismatch in the locked packages", errors.New(describeMismatch(f.step.lines)),
+			"The index serves other bytes than the lock was made from. Nothing was installed. Resolve the lock again, and find out why the file changed before you trust it.")
+	}
+	if found := f.indexProblem(log); found != nil {
+		return found
+	}
+	if match := indexSilent.FindStringSubmatch(log); match != nil {
+		return f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+").")
+	}
+	if match := noSuchDist.FindStringSubmatch(log); match != nil {
+		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."
+		cause := match[0]
+		if other := otherPython.FindStringSubmatch(log); other != nil {
+			cause += "\nOther Pythons only: " + other[1]
+		}
+		return f.problem("Locked package has no file for this Python", errors.New(cause), advice)
+	}
+	if noBackend.MatchString(log) {
+		found := noBackend.FindAllString(log, -1)
+		cause := found[len(found)-1]
+		if collected := collecting.FindAllStringSubmatch(log, -1); collected != nil {
+			cause = collected[len(collected)-1][1] + ": " + cause
+		}
+		return f.problem("Locked package needs a build backend", errors.New(cause),
+			"It comes as source only, and its backend would have to be fetched without a hash. Lock a version that has a wheel, or use a base that holds the backend.")
+	}
+	return f.problem("Locked packages were not installed", err, "")
+}
+
+// indexProblem reads what the install step says of the package index that the environment brings.
+func (f buildFailure) indexProblem(log string) *problem.Problem {
+	if f.request.PackageIndex == nil {
+		return nil
+	}
+	address := f.request.PackageIndex.URL.Redacted()
+	missing := ""
+	if match := noSuchDist.FindStringSubmatch(log); match != nil {
+		missing, _, _ = strings.Cut(match[1], "==")
+	}
+	for _, answer := range indexAnswer.FindAllStringSubmatch(log, -1) {
+		switch {
+		case answer[2] == "401" || answer[2] == "403":
+			return f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+".")
+		case answer[2] != "404":
+			return f.problem("Package index failed", errors.New(answer[1]), "Apply again once package_index.url ("+address+") answers; finished steps are in the daemon's cache.")
+		case answer[3] == lock.NormalName(missing):
+			return f.problem("Package index does not have the package", errors.New(answer[1]), "Add the package to "+address+", or correct package_index.url: a simple index answers below it at <package>/.")
+		}
+	}
+	return nil
+}
+
+// describeMismatch gathers pip's report: package, expected hashes, and the one it got.
+func describeMismatch(lines []string) string {
+	var out []string
+	for _, line := range lines {
+		if match := mismatched.FindStringSubmatch(line); match != nil {
+			out = append(out, match[1]+" from "+match[2])
+		} else if match := expectedHash.FindStringSubmatch(line); match != nil {
+			if match[3] != "" {
+				out = append(out, "  or       "+match[3])
+			} else {
+				out = append(out, "  expected "+match[1]+" "+match[2])
+			}
+		} else if match := gotHash.FindStringSubmatch(line); match != nil {
+			out = append(out, "  got      "+match[1])
+		}
+	}
+	return strings.Join(out, "\n")
+}
