@@ -22,7 +22,7 @@ variable "python" {
 }
 
 variable "sbom_generator" {
-  description = "The image that makes the SBOM, pinned by digest. Default: the provider's own."
+  description = "The image that makes the SBOM, pinned by digest. Default: Docker's, docker.io/docker/buildkit-syft-scanner:stable-1, resolved to a digest when an image is created."
   type        = string
   default     = null
 }

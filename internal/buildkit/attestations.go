@@ -86,13 +86,10 @@ func checkStatements(request Request, statements []image.Attestation) error {
 			return &problem.Problem{Title: "SBOM generator wrote no SBOM", Path: []any{"attestations", "sbom_generator"}, Object: request.Attestations.SBOMGenerator.String() + ", for the " + object,
 				Cause: errors.New("it ended without an error, and the pushed index carries no SPDX statement"), Advice: withoutSBOM}
 		}
-		if request.Attestations.Provenance != "" && !has(platform, provenancePrefix) {
+		if request.Attestations.Provenance != "" && !has(platform, image.PrefixProvenance) {
 			return &problem.Problem{Title: "Image was pushed without its provenance", Path: []any{"attestations", "provenance"}, Object: object,
 				Cause: errors.New("the pushed index carries no SLSA provenance statement"), Advice: "The daemon made none: update BuildKit, or set attestations.provenance = \"none\"."}
 		}
 	}
 	return nil
 }
-
-// provenancePrefix is what the predicate types of SLSA's versions have in common: older daemons write v0.2.
-const provenancePrefix = "https://slsa.dev/provenance/"

@@ -84,7 +84,7 @@ func (r baseRecipe) image() (root llb.State, report *llb.State, err error) {
 		return llb.State{}, nil, err
 	}
 	state = state.Run(llb.Args([]string{"/bin/sh", programFolder + "/system.sh"}), programs(map[string]string{"system.sh": systemProgram}),
-		byCode, llb.Network(pb.NetMode_NONE), llb.WithCustomName(stepSystem)).Root()
+		sourceDateEpoch(), noByteCode(), llb.Network(pb.NetMode_NONE), llb.WithCustomName(stepSystem)).Root()
 	state, report = r.lockStep(state)
 	state = state.File(llb.Mkfile(doctor.Path, doctor.Mode, r.request.BaseImage.Doctor, llb.WithUIDGID(0, 0), created), llb.WithCustomName(stepWrite+doctor.Path))
 	return state, report, nil

@@ -33,7 +33,7 @@ func (r environmentRecipe) image() (root llb.State, report *llb.State, err error
 	}
 	spec := r.request.Spec.Normalize()
 	if len(spec.AptPackages) > 0 {
-		state = r.aptStep(state, spec.AptPackages, r.buildSecrets(0, 0)...)
+		state = r.aptStep(state, spec.AptPackages, append(r.buildSecrets(0, 0), r.trigger()...)...)
 	}
 	if r.request.Lock != nil {
 		state, report = r.lockStep(state)
@@ -50,11 +50,11 @@ func (r environmentRecipe) postInstall(state llb.State, spec environment.Spec) l
 	for i, command := range spec.PostInstall {
 		options := []llb.RunOption{
 			llb.Args([]string{"/bin/sh", "-c", command.Command}), llb.Dir(environment.WorkDir), llb.User(fmt.Sprintf("%d:%d", environment.UID, environment.GID)),
-			llb.AddEnv("HOME", environment.Home), byCode,
+			llb.AddEnv("HOME", environment.Home), sourceDateEpoch(), noByteCode(),
 			llb.WithCustomName(fmt.Sprintf("%s[%d]", stepPostInstall, i)),
 		}
 		if command.Network != nil && *command.Network {
-			options = append(options, r.networked()...)
+			options = append(append(options, r.networked()...), r.trigger()...)
 		} else {
 			options = append(options, llb.Network(pb.NetMode_NONE))
 		}

@@ -131,8 +131,11 @@ func (f buildFailure) stepProblem(err error) error {
 	return nil
 }
 
+// at says where a problem lies that does not say so itself.
 func (f buildFailure) at(attribute string, p *problem.Problem) *problem.Problem {
-	p.Path = []any{attribute}
+	if p.Path == nil {
+		p.Path = []any{attribute}
+	}
 	return p
 }
 

@@ -88,7 +88,7 @@ func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 			request.PackageIndex = &index
 			_, err := b.publish(t.Context(), request)
 			var found *problem.Problem
-			if !errors.As(err, &found) || found.Title != c.title || !strings.Contains(found.Detail(), c.says) || !strings.Contains(found.Advice, "package_index") {
+			if !errors.As(err, &found) || found.Title != c.title || !strings.Contains(found.Detail(), c.says) || !strings.Contains(found.Advice, "package_index") || len(found.Path) != 1 || found.Path[0] != "package_index" {
 				t.Fatalf("error is %v\n%s", err, problem.From(err, "")[0].Detail())
 			}
 			if strings.Contains(found.Detail(), "cnry-wrong") {
@@ -152,5 +152,31 @@ func TestBuildSecretsAreMountedWhereTheyAreNeeded(t *testing.T) {
 	again, err := b.publish(t.Context(), request)
 	if err != nil || again.Image.Manifests[environment.DefaultPlatform] != published.Image.Manifests[environment.DefaultPlatform] {
 		t.Errorf("another value of a secret built another image: %v", err)
+	}
+}
+
+// TestIndexOfTheBaseThatDoesNotAnswer has no package_index, as most have: the lock must not get the blame.
+func TestIndexOfTheBaseThatDoesNotAnswer(t *testing.T) {
+	b := newBench(t)
+	for name, change := range map[string]func(*buildkit.Network){
+		"proxy": func(n *buildkit.Network) {
+			n.HTTPProxy, n.HTTPSProxy, n.NoProxy = "http://127.0.0.1:9", "http://127.0.0.1:9", ""
+		},
+		"certificates": func(n *buildkit.Network) { n.CABundle = enginetest.NewCA(t).PEM },
+	} {
+		t.Run(name, func(t *testing.T) {
+			request := b.request(t, "six==1.17.0 --hash=sha256:"+zeros+"\n")
+			change(&request.Network)
+			_, err := b.publish(t.Context(), request)
+			var found *problem.Problem
+			if !errors.As(err, &found) || found.Title != "Index of the base's pip cannot be reached" || len(found.Path) > 0 {
+				t.Fatalf("error is %v at %v", err, found.Path)
+			}
+			for _, words := range []string{"HTTPS_PROXY", "DATALAYER_CA_BUNDLE", "package_index", "six"} {
+				if !strings.Contains(found.Detail(), words) {
+					t.Errorf("%q is not in the detail:\n%s", words, found.Detail())
+				}
+			}
+		})
 	}
 }

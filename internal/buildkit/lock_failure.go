@@ -21,7 +21,10 @@ var (
 	otherPython  = lazyregexp.New(`Ignored the following versions that require a different python version: (.*)`)
 	noBackend    = lazyregexp.New(`Cannot import '[\w.]+'|No module named '(setuptools|hatchling|flit_core|poetry|wheel)[\w.]*'`)
 	collecting   = lazyregexp.New(`Collecting (\S+==\S+|\S+ @ \S+)`)
-	newProblem   = lazyregexp.New(`^datalayer: new problem: (.*)$`)
+	// pip says that a connection failed when it tries again, and of certificates when it gives up; of an answer it says nothing.
+	brokenByIndex = lazyregexp.New(`(?m)after connection broken by '.*': \S*/([A-Za-z0-9._-]+)/$`)
+	unfetched     = lazyregexp.New(`Could not fetch URL \S*/([A-Za-z0-9._-]+)/: .*`)
+	newProblem    = lazyregexp.New(`^datalayer: new problem: (.*)$`)
 )
 
 func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
@@ -41,9 +44,6 @@ func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
 	}
 	if found := f.indexProblem(log); found != nil {
 		return found
-	}
-	if match := indexSilent.FindStringSubmatch(log); match != nil {
-		return f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+").")
 	}
 	if match := noSuchDist.FindStringSubmatch(log); match != nil {
 		advice := "Check that the version exists, and that it has a file for this Python and platform; make the lock with `uv pip compile --python-version … --python-platform …`."
@@ -65,27 +65,54 @@ func (f buildFailure) lockProblem(err error, log string) *problem.Problem {
 	return f.problem("Locked packages were not installed", err, "")
 }
 
-// indexProblem reads what the install step says of the package index that the environment brings.
+// indexProblem tells a package index that failed from a lock that did.
 func (f buildFailure) indexProblem(log string) *problem.Problem {
-	if f.request.PackageIndex == nil {
-		return nil
-	}
-	address := f.request.PackageIndex.URL.Redacted()
 	missing := ""
 	if match := noSuchDist.FindStringSubmatch(log); match != nil {
 		missing, _, _ = strings.Cut(match[1], "==")
 	}
+	if f.request.PackageIndex == nil {
+		return f.foreignIndexProblem(log, lock.NormalName(missing))
+	}
+	address := f.request.PackageIndex.URL.Redacted()
 	for _, answer := range indexAnswer.FindAllStringSubmatch(log, -1) {
 		switch {
 		case answer[2] == "401" || answer[2] == "403":
-			return f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+".")
+			return f.atIndex(f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+"."))
 		case answer[2] != "404":
-			return f.problem("Package index failed", errors.New(answer[1]), "Apply again once package_index.url ("+address+") answers; finished steps are in the daemon's cache.")
+			return f.atIndex(f.problem("Package index failed", errors.New(answer[1]), "Apply again once package_index.url ("+address+") answers; finished steps are in the daemon's cache."))
 		case answer[3] == lock.NormalName(missing):
-			return f.problem("Package index does not have the package", errors.New(answer[1]), "Add the package to "+address+", or correct package_index.url: a simple index answers below it at <package>/.")
+			return f.atIndex(f.problem("Package index does not have the package", errors.New(answer[1]), "Add the package to "+address+", or correct package_index.url: a simple index answers below it at <package>/."))
+		}
+	}
+	if match := indexSilent.FindStringSubmatch(log); match != nil {
+		return f.atIndex(f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url ("+address+") and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+"), and the proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) of the Terraform process."))
+	}
+	return nil
+}
+
+// foreignIndexProblem reads from pip's own log that the index which the base's configuration names did not answer for the package.
+func (f buildFailure) foreignIndexProblem(log, missing string) *problem.Problem {
+	for _, pattern := range []*lazyregexp.Regexp{brokenByIndex, unfetched} {
+		found := pattern.FindAllStringSubmatch(log, -1)
+		for i := len(found) - 1; i >= 0; i-- {
+			if missing != "" && missing != lock.NormalName(found[i][1]) {
+				continue
+			}
+			return f.atIndex(f.problem("Index of the base's pip cannot be reached", errors.New(found[i][0]), "The packages come from the index that the base's pip is configured for, which is PyPI unless it says another; the lock is not at fault. "+
+				"Check that the daemon's machine ("+f.daemon.Address+") reaches it, the proxies that the Terraform process passes on (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), and the certificates in DATALAYER_CA_BUNDLE. package_index names another index."))
 		}
 	}
 	return nil
+}
+
+// atIndex is where a problem of an index lies: not in the lock.
+func (f buildFailure) atIndex(p *problem.Problem) *problem.Problem {
+	p.Path = []any{}
+	if f.request.PackageIndex != nil {
+		p.Path = []any{"package_index"}
+	}
+	return p
 }
 
 // describeMismatch gathers pip's report: package, expected hashes, and the one it got.

@@ -118,7 +118,7 @@ func (r recipe) probe() (llb.State, error) {
 func (r recipe) aptStep(state llb.State, packages []string, more ...llb.RunOption) llb.State {
 	return state.Run(append(append(r.networked(), more...),
 		llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, packages...)),
-		programs(map[string]string{"apt.sh": steps.Apt}), byCode, llb.WithCustomName(stepApt))...).Root()
+		programs(map[string]string{"apt.sh": steps.Apt}), sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepApt))...).Root()
 }
 
 // lockStep installs the lock, and gives the state whose root holds the report.
@@ -126,7 +126,7 @@ func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
 	step := state.Run(append(append(r.networked(), r.packageIndex()...),
 		llb.Args([]string{"python3", "-I", "-B", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
 		programs(map[string]string{"install.py": steps.Install, "requirements.txt": r.request.Lock.Canonical()}),
-		byCode, llb.WithCustomName(stepLock))...)
+		sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepLock))...)
 	written := step.AddMount(reportFolder, llb.Scratch())
 	root, report = step.Root(), &written
 	if len(r.request.Cache.Imports) > 0 {
@@ -135,22 +135,14 @@ func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
 	return root, report
 }
 
-// byCode makes what compiles Python (pip, Debian's package scripts, compileall) write byte-code that is checked by hash: the
-// times of files become those of the image, so that with times in it every copy would be stale. Imports write it with
-// times alone, so they write none.
-var byCode = runOptions{
-	llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10)), llb.AddEnv("PYTHONDONTWRITEBYTECODE", "1"),
+// sourceDateEpoch makes what compiles Python (pip, Debian's package scripts, compileall) write byte-code that is checked by
+// hash: the times of files become those of the image, so that with times in it every copy would be stale.
+func sourceDateEpoch() llb.RunOption {
+	return llb.AddEnv("SOURCE_DATE_EPOCH", strconv.FormatInt(epoch.Unix(), 10))
 }
 
-// runOptions are several options in the place of one.
-type runOptions []llb.RunOption
-
-// SetRunOption sets each of them.
-func (o runOptions) SetRunOption(step *llb.ExecInfo) {
-	for _, option := range o {
-		option.SetRunOption(step)
-	}
-}
+// noByteCode keeps imports from writing byte-code, which always has times in it.
+func noByteCode() llb.RunOption { return llb.AddEnv("PYTHONDONTWRITEBYTECODE", "1") }
 
 // networked are the options of a step that reaches a package index.
 func (r recipe) networked() []llb.RunOption {
@@ -164,6 +156,15 @@ func (r recipe) networked() []llb.RunOption {
 		options = append(options, llb.AddSecret("/run/secrets/"+caSecret, llb.SecretID(caSecret), llb.SecretFileOpt(0, 0, 0o444)))
 	}
 	return options
+}
+
+// trigger makes the daemon know a step of an archive or a network by the request's trigger too. The secret is optional and nobody
+// has it, so that nothing is mounted: the step, its layer and the config stay what they are.
+func (r recipe) trigger() []llb.RunOption {
+	if r.request.RebuildTrigger == "" {
+		return nil
+	}
+	return []llb.RunOption{llb.AddSecret("/run/secrets/"+triggerSecret, llb.SecretID(triggerSecret+"-"+r.request.RebuildTrigger), llb.SecretOptional)}
 }
 
 // packageIndex are the mounts by which the install step learns of the package index.

@@ -103,6 +103,31 @@ func TestSecretsAreMountedInTheStepsThatNeedThem(t *testing.T) {
 	}
 }
 
+// TestTriggerIsInTheStepsThatReachSomething: what cannot move needs no other run.
+func TestTriggerIsInTheStepsThatReachSomething(t *testing.T) {
+	r := fullRecipe(t)
+	r.request.RebuildTrigger = "0123"
+	r.request.Spec.PostInstall = append(r.request.Spec.PostInstall, environment.Command{Command: "curl", Network: new(true)})
+	root, _, err := r.content().image()
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := map[string]bool{"apt.sh": true, "install.py": false, "echo $MODE": false, `"-c" "curl"`: true}
+	for _, step := range strings.Split(describe(t, root), "exec ")[1:] {
+		for command, want := range steps {
+			if strings.Contains(strings.SplitN(step, "\n", 2)[0], command) {
+				if strings.Contains(step, "secret=datalayer-rebuild-trigger-0123 ") != want {
+					t.Errorf("trigger in the step with %s is %v:\n%s", command, !want, step)
+				}
+				delete(steps, command)
+			}
+		}
+	}
+	if len(steps) > 0 {
+		t.Errorf("no step has %v", steps)
+	}
+}
+
 func TestRecipeIsPure(t *testing.T) {
 	one, _, err := fullRecipe(t).content().image()
 	if err != nil {

@@ -37,6 +37,9 @@ type Request struct {
 	PackageIndex *PackageIndex
 	// BuildSecrets are mounted by name in the apt and post-install steps, as /run/secrets/<name>.
 	BuildSecrets map[string]secret.Value
+	// RebuildTrigger is part of what the steps that use a network are known by in the daemon's cache, and of nothing that they
+	// make: with another one they run again. Empty for none.
+	RebuildTrigger string
 	// Cache is where finished steps come from and go to.
 	Cache Cache
 	// Network is what the steps need to reach package indexes.

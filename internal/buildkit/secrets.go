@@ -18,6 +18,8 @@ const (
 	indexCASecret = "datalayer-index-ca"
 	// buildSecretPrefix keeps the user's names apart from ours.
 	buildSecretPrefix = "build-secret-"
+	// triggerSecret, with a digest behind it, is never given.
+	triggerSecret = "datalayer-rebuild-trigger"
 )
 
 // mounts are all secrets of the request by their id.

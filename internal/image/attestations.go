@@ -15,6 +15,8 @@ import (
 const (
 	PredicateSPDX       = "https://spdx.dev/Document"
 	PredicateProvenance = "https://slsa.dev/provenance/v1"
+	// PrefixProvenance is what the types of SLSA's versions have in common: older daemons write v0.2.
+	PrefixProvenance = "https://slsa.dev/provenance/"
 )
 
 // Annotations by which an index ties an attestation manifest to the image it speaks of, and a layer to its predicate.

@@ -77,7 +77,7 @@ func sharedArguments() map[string]schema.Attribute {
 				"mode":           schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("0644"), MarkdownDescription: "Permission bits, three octal digits with an optional leading zero. Default: `0644`."},
 			}}},
 		"apt_packages": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`, without an architecture. The order has no meaning. An archive moves: without versions two builds can differ."},
+			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`, without an architecture. The order has no meaning. An archive moves: without versions two builds can differ, and a builder that has this step in its cache does not ask the archive again; a new `rebuild_trigger` makes it."},
 		"post_install": schema.ListNestedAttribute{Optional: true,
 			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
@@ -86,7 +86,7 @@ func sharedArguments() map[string]schema.Attribute {
 			}}},
 		"base_registry": sourceRegistryAttribute("base"),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It is not part of the cache key."},
+			MarkdownDescription: "Any values; a change replaces the artifact though its content did not change. It also runs `apt_packages` and the `post_install` commands with `network = true` anew, which the builder's cache would answer otherwise: what they reach may have moved. `-replace` alone takes finished steps from that cache. It is in no layer and not part of the cache key, so what did not move gives the same image again."},
 	}
 }
 

@@ -49,6 +49,7 @@ func (r *baseImageResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 		return
 	}
 	origin.warnOfForeign(state.builtImage, &resp.Diagnostics)
+	warnOfMissingStatements(staying.builtImage, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, staying)...)
 }
 

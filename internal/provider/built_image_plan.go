@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
@@ -44,6 +46,40 @@ func (o origin) warnOfForeign(state builtImage, diagnostics *diag.Diagnostics) {
 	if o.imported && o.foreign {
 		diagnostics.AddWarning("Content of the imported image is not checked", fmt.Sprintf("%s was not made by this provider. The arguments are taken as they are, packages stays null, and destroy will forget the image, not delete it.", state.Reference.ValueString()))
 	}
+}
+
+// warnOfMissingStatements says that an image stays without statements that are asked for: attestations replace nothing that was
+// built or imported without them.
+func warnOfMissingStatements(planned builtImage, diagnostics *diag.Diagnostics) {
+	if planned.MediaType.IsNull() || planned.MediaType.IsUnknown() {
+		return // The image was not read back yet.
+	}
+	if missing := missingStatements(planned); len(missing) > 0 {
+		diagnostics.AddAttributeWarning(path.Root("attestations"), "Image lacks attestations that are asked for", fmt.Sprintf("%s was built or imported without them, and none is made for an image that is there: attestations hold for its next build. It lacks: %s. "+
+			"attested lists what it has. To have them, build it anew: apply with -replace for this resource.", planned.Reference.ValueString(), strings.Join(missing, ", ")))
+	}
+}
+
+// missingStatements are the statements, by platform, that are asked for and are not there.
+func missingStatements(planned builtImage) []string {
+	if planned.Attestations.IsNull() || planned.Attestations.IsUnknown() || planned.Attested.IsUnknown() {
+		return nil
+	}
+	has := func(platform, predicate string) bool {
+		return slices.ContainsFunc(planned.Attested.Elements(), func(s attr.Value) bool {
+			return member[types.String](s, "platform").ValueString() == platform && strings.HasPrefix(member[types.String](s, "predicate_type").ValueString(), predicate)
+		})
+	}
+	var missing []string
+	for _, platform := range texts(planned.Platforms) {
+		if member[types.Bool](planned.Attestations, "sbom").ValueBool() && !has(platform, image.PredicateSPDX) {
+			missing = append(missing, "SBOM of "+platform)
+		}
+		if wants := member[types.String](planned.Attestations, "provenance").ValueString(); wants != "" && wants != provenanceNone && !has(platform, image.PrefixProvenance) {
+			missing = append(missing, "provenance of "+platform)
+		}
+	}
+	return missing
 }
 
 // replacedBy gives the attributes whose change makes another image. A missing cache key means that content cannot be compared.
@@ -88,7 +124,6 @@ func (m builtImage) inPlace(state builtImage, key types.String, attestations typ
 	}
 	m.Attested = state.Attested
 	if m.Attestations = state.Attestations; state.Attestations.IsNull() && !attestations.IsNull() {
-		// Built or imported without: what is configured holds for the next build.
 		m.Attestations = adoptedAttestations(attestations)
 	}
 	m.CacheKey = key

@@ -26,7 +26,7 @@ func validateImage(ctx context.Context, config builtImage, diagnostics *diag.Dia
 	}
 	validateTimeouts(config.Timeouts.Attributes(), diagnostics)
 	validateSBOM(config.Attestations, diagnostics)
-	validatePackageIndex(config.PackageIndex, diagnostics)
+	appendProblems(diagnostics, packageIndexFaults("package_index", config.PackageIndex).Err(), "Invalid package_index")
 }
 
 // validateTimeouts refuses a time that is over before it begins.

@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,78 @@ moved {
 	c.planIsEmpty()
 	s.onlyHeads(t)
 	s.holdsOnly(t, before)
+	c.destroy(s)
+}
+
+// A deposed object keeps its own policy, so the error of its destroy tells another way out, which the guide has too.
+func TestCLI_DeposedImageThatMayNotBeDeletedIsForgotten(t *testing.T) {
+	s := newStack(t)
+	s.breakWith(refusing(http.MethodDelete, "/manifests/", http.StatusMethodNotAllowed, ociError("UNSUPPORTED", "The operation is unsupported.")))()
+	c := s.newCLI(t)
+	c.write("main.tf", s.config(fmt.Sprintf(content, "a")))
+	c.apply()
+	first := c.only()
+	retained := s.config(fmt.Sprintf(content, "b") + "\n  deletion_policy = \"retain\"")
+	c.write("main.tf", retained)
+	refused := c.expect(1, "apply", "-auto-approve")
+	for _, part := range []string{"Registry does not allow images to be deleted", "deposed object", "state rm", "terraform import"} {
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(refused.stderr, "│", "")), " "), part) {
+			t.Errorf("the error does not say %q:\n%s", part, refused.stderr)
+		}
+	}
+	c.expect(1, "apply", "-auto-approve") // The policy that is configured now does not reach the deposed object.
+	var second instance
+	for _, one := range c.instances() {
+		if one.Attributes["digest"] != first.Attributes["digest"] {
+			second = one
+		}
+	}
+	c.expect(0, "state", "rm", address)
+	c.expect(0, "import", address, fmt.Sprint(second.Attributes["reference"]))
+	c.apply().says(t, "0 added, 1 changed, 0 destroyed")
+	c.planIsEmpty()
+	if now := c.only(); now.Attributes["digest"] != second.Attributes["digest"] || now.Attributes["tag"] != second.Attributes["tag"] {
+		t.Errorf("state has %v, want the new image %v", now.Attributes["reference"], second.Attributes["reference"])
+	}
+	c.expect(0, "destroy", "-auto-approve")
+	var left []string
+	for _, one := range []instance{first, second} {
+		left = append(left, fmt.Sprintf("team/env:%v", one.Attributes["tag"]), fmt.Sprintf("team/env@%v", one.Attributes["digest"]))
+	}
+	must(t, s.left(t, left...))
+}
+
+// A refresh does not look into an index. The guide says what does, and how to mend one.
+func TestCLI_DataSourceTellsOfAnIndexThatLostItsImage(t *testing.T) {
+	s := newStack(t)
+	c := s.newCLI(t)
+	config := s.config(`attestations = { sbom = false }`)
+	looking := config + `
+data "datalayer_image" "e" {
+  image = datalayer_environment.e.reference
+}
+`
+	platform := func() string {
+		manifests, _ := c.instances()[0].Attributes["manifests"].(map[string]any) // The data source and the resource have the same.
+		return fmt.Sprint(manifests["linux/amd64"])
+	}
+	c.write("main.tf", looking)
+	c.apply()
+	c.planIsEmpty()
+	manifest := platform()
+	must(t, s.images().Delete(t.Context(), s.target(t), manifest))
+	c.write("main.tf", config)
+	c.planIsEmpty()
+	c.write("main.tf", looking)
+	refused := c.expect(1, "plan")
+	if !strings.Contains(refused.stderr, "the image is incomplete") {
+		t.Errorf("the error does not say that the image is incomplete:\n%s", refused.stderr)
+	}
+	c.apply("-replace=" + address)
+	if now := platform(); now != manifest {
+		t.Errorf("the image built again is %s, want the same content %s", now, manifest)
+	}
+	c.planIsEmpty()
 	c.destroy(s)
 }
 

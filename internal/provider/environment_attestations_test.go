@@ -66,4 +66,5 @@ func TestAttestations_OfAnImportedImageReplaceNothing(t *testing.T) {
 		resource.TestStep{Config: importing(reference, with), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate), ConfigStateChecks: []statecheck.StateCheck{known("attested", knownvalue.ListExact(nil))}},
 		resource.TestStep{Config: with, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
 	)
+	s.warned(t, "Image lacks attestations that are asked for", "SBOM of linux/amd64, provenance of linux/amd64", "-replace")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
@@ -37,10 +38,13 @@ func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, repository,
 
 // importReference reads what to import: the id, which is the reference that the resource prints, or the identity.
 func importReference(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (reference.Reference, error) {
-	if req.ID != "" {
-		return reference.ParsePinned(strings.TrimSpace(req.ID))
+	if id := strings.TrimSpace(req.ID); id != "" {
+		return reference.ParsePinned(id)
 	}
 	var identity imageIdentity
+	if req.Identity == nil || req.Identity.Raw.IsNull() {
+		return reference.Reference{}, &problem.Problem{Title: "Empty import id", Advice: "Import by the reference output of the resource: repository@sha256:…"}
+	}
 	if diagnostics.Append(req.Identity.Get(ctx, &identity)...); diagnostics.HasError() {
 		return reference.Reference{}, nil
 	}

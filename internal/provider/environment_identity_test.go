@@ -221,3 +221,19 @@ func TestIdentity_IsTheSameForEachSpellingOfARepository(t *testing.T) {
 		}
 	}
 }
+
+func TestIdentity_ImportOfNothingSaysSo(t *testing.T) {
+	server, schema := server(t)
+	configured, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: providerConfig(t, schema, nil)})
+	must(t, err)
+	noErrors(t, configured.Diagnostics)
+	for _, resource := range []string{"datalayer_environment", "datalayer_base_image", "datalayer_package_lock"} {
+		for _, id := range []string{"", " "} {
+			imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: resource, ID: id})
+			must(t, err)
+			if len(imported.Diagnostics) != 1 || !strings.HasPrefix(imported.Diagnostics[0].Summary, "Empty import id") {
+				t.Errorf("import of %s by %q gives %v", resource, id, imported.Diagnostics)
+			}
+		}
+	}
+}

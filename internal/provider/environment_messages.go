@@ -38,7 +38,8 @@ func keepsState(err error) error {
 
 // deleteKeepsState adds to a destroy's error what to do if the registry will not answer again.
 func deleteKeepsState(err error) error {
-	return advised(err, "State is kept. To give the image up where it is: set deletion_policy = \"retain\", apply, then destroy, each with `-refresh=false` if the registry does not answer.")
+	return advised(err, "State is kept. To give the image up where it is: set deletion_policy = \"retain\", apply, then destroy, each with `-refresh=false` if the registry does not answer. "+
+		"For a deposed object, which a replacement has left, that comes too late: it keeps the policy that it was made with. Note the resource's reference, then run `terraform state rm` with its address, and `terraform import` with address and reference.")
 }
 
 // advised adds a sentence to the advice of a problem.

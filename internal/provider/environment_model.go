@@ -2,6 +2,9 @@ package provider
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -35,7 +38,24 @@ func (m environmentModel) request(diagnostics *diag.Diagnostics) buildkit.Reques
 		fail(faults)
 	}
 	request.Spec = spec
+	request.RebuildTrigger = triggerDigest(m.RebuildTrigger)
 	return request
+}
+
+// triggerDigest stands for the values of a rebuild_trigger; empty for none.
+func triggerDigest(trigger types.Map) string {
+	if len(trigger.Elements()) == 0 {
+		return ""
+	}
+	values := map[string]*string{}
+	for name, element := range trigger.Elements() {
+		if text, ok := element.(types.String); ok {
+			values[name] = text.ValueStringPointer()
+		}
+	}
+	// The keys of a map are encoded in their order, and texts always can be.
+	encoded, _ := json.Marshal(values)
+	return fmt.Sprintf("%x", sha256.Sum256(encoded))
 }
 
 // logins are what the configuration brings for the hosts of base and repository.

@@ -58,7 +58,9 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 		return
 	}
 	origin.warnOfForeign(state.builtImage, &resp.Diagnostics)
-	if planned := plan.inPlace(state, content, given, origin, &resp.Diagnostics); !unchanged || !reflect.DeepEqual(planned, state) {
+	planned := plan.inPlace(state, content, given, origin, &resp.Diagnostics)
+	warnOfMissingStatements(planned.builtImage, &resp.Diagnostics)
+	if !unchanged || !reflect.DeepEqual(planned, state) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, planned)...)
 	}
 }

@@ -19,7 +19,7 @@ func (r *environmentResource) ValidateConfig(ctx context.Context, req resource.V
 	validateArtifact(config.artifactArguments, &resp.Diagnostics)
 	validateStaleness(ctx, config, &resp.Diagnostics)
 	validateImage(ctx, config.builtImage, &resp.Diagnostics)
-	validateBuildSecrets(config.BuildSecrets, &resp.Diagnostics)
+	appendProblems(&resp.Diagnostics, buildSecretFaults(config.BuildSecrets).Err(), "Invalid build secrets")
 	validateLogins(config.Base, config.Repository, loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"repository", "registry", config.Registry}, &resp.Diagnostics)
 }
 

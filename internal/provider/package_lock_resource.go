@@ -96,6 +96,10 @@ func (r *packageLockResource) Delete(context.Context, resource.DeleteRequest, *r
 
 // ImportState takes a lock that was made elsewhere. The id is its text: a lock is nowhere but in state.
 func (r *packageLockResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	if strings.TrimSpace(req.ID) == "" {
+		resp.Diagnostics.AddError("Empty import id for a lock", "The id of an import is the text of a lock: id = file(\"requirements.lock\").")
+		return
+	}
 	locked, err := lock.Parse(req.ID)
 	if err != nil {
 		for _, fault := range problem.From(err, "Imported lock cannot be read") {

@@ -233,7 +233,7 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 			ExpectError: says("Login in the address of the package index", "https://h.example/simple")})
 	})
 	t.Run("half a login", func(t *testing.T) {
-		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, ""), "password_wo = var.password,", "", 1), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says("Half a login for the index of the lock")})
+		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, ""), "password_wo = var.password,", "", 1), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says("Half a login for the package index", "index.username and index.password_wo")})
 	})
 	if b.index.Requests() > 0 {
 		t.Error("a plan asked the index")

@@ -23,7 +23,7 @@ func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.V
 	validateWanted(config, &resp.Diagnostics)
 	validateLockTarget(config, &resp.Diagnostics)
 	validateLockRunner(config, &resp.Diagnostics)
-	validateLockIndex(config.Index, &resp.Diagnostics)
+	appendProblems(&resp.Diagnostics, packageIndexFaults("index", config.Index).Err(), "Invalid index")
 	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
 	if password := member[types.String](config.BaseRegistry, "password_wo"); !config.BaseRegistry.IsNull() && !config.BaseRegistry.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
 		resp.Diagnostics.AddAttributeError(path.Root("base_registry").AtName("password_wo"), "Empty password for the registry of the base", "base_registry.password_wo is empty. Remove base_registry to use the provider's registries or the Docker configuration.")
@@ -87,13 +87,6 @@ func validateLockRunner(config packageLockModel, diagnostics *diag.Diagnostics) 
 	if runner.ValueString() == runnerBuildkit && !config.UVVersion.IsNull() && !config.UVVersion.IsUnknown() && config.UVVersion.ValueString() != resolve.UVVersion {
 		appendProblems(diagnostics, &problem.Problem{Title: "uv_version is not one that this release ships", Path: []any{"uv_version"}, Object: fmt.Sprintf("uv_version = %q", config.UVVersion.ValueString()),
 			Advice: fmt.Sprintf("The runner %q installs uv by hashes that the provider ships: those of %s. Write that, remove uv_version, or set runner = %q.", runnerBuildkit, resolve.UVVersion, runnerLocal)}, "")
-	}
-}
-
-func validateLockIndex(index types.Object, diagnostics *diag.Diagnostics) {
-	username, password := member[types.String](index, "username"), member[types.String](index, "password_wo")
-	if username.IsNull() != password.IsNull() {
-		diagnostics.AddAttributeError(path.Root("index"), "Half a login for the index of the lock", "index.username and index.password_wo go together: set both or neither.")
 	}
 }
 
