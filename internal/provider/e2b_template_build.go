@@ -152,10 +152,8 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		state.CredentialExpiresAt = types.StringValue(expires.UTC().Format(time.RFC3339))
 	}
 	// The build is good: what fails from here on is a warning, and the next plan puts it right.
-	var lesser diag.Diagnostics
-	r.settle(ctx, operation{what: running.what, kind: running.kind, name: running.name, began: running.began, ctx: running.ctx, diagnostics: &lesser}, templateModel{BuildID: types.StringNull()}, state, built.Public)
-	for _, d := range lesser {
-		running.diagnostics.AddWarning(d.Summary(), fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, d.Detail()))
+	for _, p := range settle(ctx, client, templateModel{BuildID: types.StringNull()}, state, built.Public) {
+		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
 	}
 	return state, true
 }
@@ -193,11 +191,8 @@ func (r *templateResource) pullLogin(ctx context.Context, logins []login, base r
 
 // settle puts default and tags on the build of plan, takes off those that are no longer wanted, and sets the visibility.
 // It does only what differs from state, where the build is the same.
-func (r *templateResource) settle(ctx context.Context, running operation, state, plan templateModel, public bool) {
-	client, ok := r.client(running)
-	if !ok {
-		return
-	}
+func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) problem.List {
+	var failed problem.List
 	same := state.BuildID.Equal(plan.BuildID)
 	var had []string
 	if same {
@@ -213,20 +208,21 @@ func (r *templateResource) settle(ctx context.Context, running operation, state,
 	name := plan.Name.ValueString()
 	if more := without(want, had); len(more) > 0 {
 		if err := client.AssignTags(ctx, name, plan.BuildID.ValueString(), more...); err != nil {
-			running.failed(err, "Tags were not put on the E2B build")
+			failed = append(failed, problem.From(err, "Tags were not put on the E2B build")...)
 		}
 	}
 	// default stays where it is: E2B removes it from no template.
 	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
 		if err := client.RemoveTags(ctx, name, less...); err != nil {
-			running.failed(err, "Tags were not taken off the E2B template")
+			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
 		}
 	}
 	if plan.Public.ValueBool() != public {
 		if err := client.SetPublic(ctx, plan.TemplateID.ValueString(), plan.Public.ValueBool()); err != nil {
-			running.failed(err, "Visibility of the E2B template was not set")
+			failed = append(failed, problem.From(err, "Visibility of the E2B template was not set")...)
 		}
 	}
+	return failed
 }
 
 func without(all, but []string) []string {

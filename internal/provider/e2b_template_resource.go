@@ -108,8 +108,12 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, templateIdentity{state.TemplateID})...)
 	ctx, running := begin(ctx, templateNoun, "update", plan.Name, plan.Timeouts.Update, buildTimeout, &resp.Diagnostics)
 	defer running.end()
+	client, ok := r.client(running)
+	if !ok {
+		return
+	}
 	if !plan.BuildID.IsUnknown() {
-		r.settle(ctx, running, state, plan, state.Public.ValueBool())
+		running.all(settle(ctx, client, state, plan, state.Public.ValueBool()))
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, plan.settled())...)
 			resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
@@ -123,13 +127,15 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 	if _, rebuild := plan.rebuilt(state, c, given, imported, &resp.Diagnostics); !rebuild.ValueBool() {
 		// What was not known at plan turned out to be what is there.
 		kept := plan.chosen(given, &state).asIs(state, c, given, &resp.Diagnostics)
-		r.settle(ctx, running, state, kept, state.Public.ValueBool())
-		resp.Diagnostics.Append(resp.State.Set(ctx, kept.settled())...)
+		running.all(settle(ctx, client, state, kept, state.Public.ValueBool()))
+		if !resp.Diagnostics.HasError() {
+			resp.Diagnostics.Append(resp.State.Set(ctx, kept.settled())...)
+		}
 		return
 	}
 	plan = plan.resolved()
-	made, ok := r.build(ctx, running, req.Config, plan, &state, func(context.Context, e2b.RequestedBuild) error { return nil })
-	if ok {
+	made, built := r.build(ctx, running, req.Config, plan, &state, func(context.Context, e2b.RequestedBuild) error { return nil })
+	if built {
 		resp.Diagnostics.Append(resp.State.Set(ctx, made)...)
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
 	}
