@@ -65,7 +65,7 @@ func (s *e2bStack) newCLI(t *testing.T) *cli {
 
 // template is one template with these further arguments.
 func template(arguments string) string {
-	if !strings.Contains(arguments, "name ") {
+	if !strings.Contains("\n"+arguments, "\n  name ") {
 		arguments = "  name = \"agent-env\"\n" + arguments
 	}
 	return fmt.Sprintf("\nresource \"datalayer_e2b_template\" \"t\" {\n  base = %q\n%s\n}\n", templateBase, arguments)
