@@ -32,8 +32,9 @@ const (
 	// InterpreterSource is where the code-interpreter server comes from where nothing else is said; "{commit}" stands for
 	// the commit in this and in any other source.
 	InterpreterSource = "https://raw.githubusercontent.com/e2b-dev/code-interpreter/{commit}"
-	// StartCommand starts the code-interpreter server, and ReadyCommand tells when it is up.
+	// StartCommand starts the code-interpreter server.
 	StartCommand = interpreterFolder + "/start"
+	// ReadyCommand tells when it is up.
 	ReadyCommand = `curl -s -o /dev/null -w "%{http_code}" http://localhost:49999/health | grep -q "200"`
 
 	interpreterFolder = environment.ReservedPath + "/code-interpreter"

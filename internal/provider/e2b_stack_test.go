@@ -102,7 +102,7 @@ func rememberTemplate(attribute string, into *string) statecheck.StateCheck {
 }
 
 // launches checks that what the state prints launches the build that the state names.
-func (s *e2bStack) launches(t *testing.T) statecheck.StateCheck {
+func (s *e2bStack) launches() statecheck.StateCheck {
 	return stateCheck(func(state *tfjson.State) error {
 		for _, r := range state.Values.RootModule.Resources {
 			if r.Type != "datalayer_e2b_template" {
@@ -118,8 +118,9 @@ func (s *e2bStack) launches(t *testing.T) statecheck.StateCheck {
 	})
 }
 
-// launch checks which build a reference launches.
-func (s *e2bStack) launch(reference string, want *string) statecheck.StateCheck {
+// byName checks which build the bare name launches.
+func (s *e2bStack) byName(want *string) statecheck.StateCheck {
+	const reference = "agent-env"
 	return stateCheck(func(*tfjson.State) error {
 		if build, refused := s.Launches(e2btest.Key, reference); build != *want {
 			return fmt.Errorf("%s launches %q (%s), want %q", reference, build, refused, *want)

@@ -76,7 +76,7 @@ func TestTemplate_LostAnswersMakeOneBuild(t *testing.T) {
 		t.Run(route, func(t *testing.T) {
 			s := newE2B(t)
 			s.Inject(e2btest.Fault{Route: route, Lose: true})
-			s.run(t, resource.TestStep{Config: template(""), ConfigStateChecks: []statecheck.StateCheck{s.launches(t), stateCheckOf(func() error {
+			s.run(t, resource.TestStep{Config: template(""), ConfigStateChecks: []statecheck.StateCheck{s.launches(), stateCheckOf(func() error {
 				if builds := s.Builds(); len(builds) != 1 || s.Count("POST /v3/templates") != 1 {
 					return fmt.Errorf("%d builds after %d requests", len(builds), s.Count("POST /v3/templates"))
 				}
@@ -166,7 +166,7 @@ func TestTemplate_MovedDefaultTagIsDriftOnlyWhereItIsManaged(t *testing.T) {
 			if managed {
 				again = resource.TestStep{PreConfig: func() { s.MoveTag(fullName, "default", first) }, Config: config(2048),
 					ConfigPlanChecks:  templatePlan(templateAction(plancheck.ResourceActionUpdate), plancheck.ExpectKnownValue(templateAddress, tfjsonpath.New("build_id"), knownvalue.StringFunc(func(v string) error { return equal(v, second) }))),
-					ConfigStateChecks: []statecheck.StateCheck{s.launch("agent-env", &second)}}
+					ConfigStateChecks: []statecheck.StateCheck{s.byName(&second)}}
 			}
 			s.run(t,
 				resource.TestStep{Config: config(1024), ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &first)}},
@@ -187,7 +187,7 @@ func TestTemplate_BadLooksDoNotEndABuild(t *testing.T) {
 		e2btest.Fault{Route: route, Status: 429, Header: map[string]string{"Retry-After": "1"}, Message: "Rate limit exceeded"},
 		e2btest.Fault{Route: route, Status: 500, Message: "Internal error"},
 	)
-	s.run(t, resource.TestStep{Config: template(""), ConfigStateChecks: []statecheck.StateCheck{s.launches(t), stateCheckOf(func() error {
+	s.run(t, resource.TestStep{Config: template(""), ConfigStateChecks: []statecheck.StateCheck{s.launches(), stateCheckOf(func() error {
 		if posts, starts := s.Count("POST /v3/templates"), s.Count("POST /v2/templates/{templateID}/builds/{buildID}"); posts != 1 || starts != 1 {
 			return fmt.Errorf("%d requests and %d starts", posts, starts)
 		}
@@ -228,7 +228,7 @@ func TestTemplate_TagsThatCannotBePutAreAWarningAndDrift(t *testing.T) {
 	s := newE2B(t)
 	s.Inject(refuseAll("POST /templates/tags"))
 	s.run(t,
-		resource.TestStep{Config: template("  tags = [\"stable\"]\n"), ExpectNonEmptyPlan: true, ConfigStateChecks: []statecheck.StateCheck{s.launches(t)}},
+		resource.TestStep{Config: template("  tags = [\"stable\"]\n"), ExpectNonEmptyPlan: true, ConfigStateChecks: []statecheck.StateCheck{s.launches()}},
 		resource.TestStep{PreConfig: func() {
 			s.warned(t, "Tags could not be put on the E2B build", "is ready and launches by its id")
 			s.Heal()

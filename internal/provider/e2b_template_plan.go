@@ -28,7 +28,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		return
 	}
 	given := templateChoice{config.PythonVersion, config.StartCommand, config.ReadyCommand, config.CodeInterpreter}
-	c := plan.artifactArguments.content(&resp.Diagnostics)
+	c := plan.content(&resp.Diagnostics)
 	c.platforms = stringList(environment.DefaultPlatform)
 	if resp.Diagnostics.HasError() {
 		return
@@ -111,7 +111,7 @@ func firstOf(values ...types.String) types.String {
 }
 
 // key is the cache key of what is chosen; unknown while a part of it is.
-func (m templateModel) key(ctx context.Context, c content, diagnostics *diag.Diagnostics) types.String {
+func (m templateModel) key(c content, diagnostics *diag.Diagnostics) types.String {
 	if m.Base.IsUnknown() || c.spec.IsUnknown() || c.lock.IsUnknown() || m.CPUCount.IsUnknown() || m.MemoryMB.IsUnknown() || m.StartCommand.IsUnknown() || m.ReadyCommand.IsUnknown() {
 		return types.StringUnknown()
 	}
@@ -147,7 +147,7 @@ func (m templateModel) asBuilt(c content, given templateChoice, diagnostics *dia
 		m.PythonVersion = types.StringUnknown()
 	}
 	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, c.packages(given.python, diagnostics)
-	m.CacheKey = m.key(context.Background(), c, diagnostics)
+	m.CacheKey = m.key(c, diagnostics)
 	m.CreateEnv = m.plannedEnv(c)
 	m.Reference, m.BuildID, m.BuildIDs = types.StringUnknown(), types.StringUnknown(), types.ListUnknown(types.StringType)
 	m.CredentialExpiresAt, m.Retained = types.StringUnknown(), types.ListUnknown(retainedType)
@@ -166,7 +166,7 @@ func (m templateModel) plannedEnv(c content) types.Map {
 // known. kept is the model with what the state chose.
 func (m templateModel) rebuilt(state templateModel, c content, given templateChoice, imported bool, diagnostics *diag.Diagnostics) (kept templateModel, rebuild types.Bool) {
 	kept = m.chosen(given, &state)
-	kept.CacheKey = kept.key(context.Background(), c, diagnostics)
+	kept.CacheKey = kept.key(c, diagnostics)
 	switch {
 	case !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger) && !m.RebuildTrigger.IsUnknown(), state.CacheKey.IsNull():
 		return kept, types.BoolValue(true)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
@@ -62,9 +63,9 @@ func TestTemplate_NamesThatE2BKeeps(t *testing.T) {
 func TestTemplate_UnknownContent(t *testing.T) {
 	s := newE2B(t)
 	var first string
-	config := func(value, memory string) string {
-		return fmt.Sprintf("\nresource \"terraform_data\" \"d\" {\n  input = %q\n}\n", value) +
-			template(fmt.Sprintf("  env = { MODE = terraform_data.d.output }\n  memory_mb = %s\n", memory))
+	config := func(value, trigger string) string {
+		return fmt.Sprintf("\nresource \"terraform_data\" \"d\" {\n  input = %q\n  triggers_replace = %q\n}\n", value, trigger) +
+			template("  env = { MODE = terraform_data.d.output }\n")
 	}
 	kept := stateCheckOf(func() error {
 		if n := len(s.Builds()); n != 1 {
@@ -73,9 +74,12 @@ func TestTemplate_UnknownContent(t *testing.T) {
 		return nil
 	})
 	s.run(t,
-		resource.TestStep{Config: config("a", "1024"), ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &first), kept, s.launches(t)}},
-		resource.TestStep{Config: config("b", "1024"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)), ConfigStateChecks: []statecheck.StateCheck{
-			knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return differ(value, first) })), s.launches(t)}},
+		resource.TestStep{Config: config("a", "1"), ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &first), kept, s.launches()}},
+		// The new object gives the same value, which is known at apply alone.
+		resource.TestStep{Config: config("a", "2"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate), plancheck.ExpectUnknownValue(templateAddress, tfjsonpath.New("build_id"))),
+			ConfigStateChecks: []statecheck.StateCheck{kept, s.launches()}},
+		resource.TestStep{Config: config("b", "2"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)), ConfigStateChecks: []statecheck.StateCheck{
+			knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return differ(value, first) })), s.launches()}},
 	)
 }
 
@@ -85,7 +89,7 @@ func TestTemplate_WhatBuildsNothing(t *testing.T) {
 	var build string
 	same := func(arguments string) resource.TestStep {
 		return resource.TestStep{Config: template(arguments), ConfigStateChecks: []statecheck.StateCheck{
-			knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return equal(value, build) })), s.launches(t)}}
+			knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return equal(value, build) })), s.launches()}}
 	}
 	mirror := strings.Replace(template(""), "base.example.com/base", "mirror.example.com/copy", 1)
 	s.run(t,
@@ -95,7 +99,7 @@ func TestTemplate_WhatBuildsNothing(t *testing.T) {
 		same("  start_command = \""+e2b.StartCommand+"\"\n"),
 		resource.TestStep{Config: mirror, ConfigStateChecks: []statecheck.StateCheck{knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return equal(value, build) }))}},
 		resource.TestStep{Config: template("  rebuild_trigger = { a = \"1\" }\n"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)),
-			ConfigStateChecks: []statecheck.StateCheck{knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return differ(value, build) })), s.launches(t)}},
+			ConfigStateChecks: []statecheck.StateCheck{knownTemplate("build_id", knownvalue.StringFunc(func(value string) error { return differ(value, build) })), s.launches()}},
 	)
 }
 
@@ -103,7 +107,7 @@ func TestTemplate_AnotherNameIsAnotherTemplate(t *testing.T) {
 	s := newE2B(t)
 	s.run(t,
 		resource.TestStep{Config: template("")},
-		resource.TestStep{Config: template("  name = \"other-env\"\n"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionDestroyBeforeCreate)), ConfigStateChecks: []statecheck.StateCheck{s.launches(t)}},
+		resource.TestStep{Config: template("  name = \"other-env\"\n"), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionDestroyBeforeCreate)), ConfigStateChecks: []statecheck.StateCheck{s.launches()}},
 	)
 }
 
@@ -228,4 +232,28 @@ func TestTemplate_DeletionPolicyRetain(t *testing.T) {
 	if len(s.Left()) != 1 || s.Count("DELETE /templates/{templateID}") != 0 {
 		t.Errorf("left at E2B: %v", s.Left())
 	}
+}
+
+// C07: create_before_destroy meets its own template, and refuses.
+func TestTemplate_CreateBeforeDestroyIsRefusedWithTheWayOut(t *testing.T) {
+	s := newE2B(t)
+	config := func(memory int) string {
+		return template(fmt.Sprintf("  memory_mb = %d\n  lifecycle {\n    create_before_destroy = true\n  }\n", memory))
+	}
+	c := s.newCLI(t)
+	c.write("main.tf", config(1024))
+	c.apply()
+	made := c.only()
+	c.expect(1, "apply", "-auto-approve", "-replace="+templateAddress).says(t, "E2B template exists already", "remove create_before_destroy")
+	if now := c.only(); now.Attributes["build_id"] != made.Attributes["build_id"] {
+		t.Errorf("in state: %v", now)
+	}
+	// A change of content is no replacement, so it works with the setting too.
+	c.write("main.tf", config(2048))
+	c.apply().says(t, "0 added, 1 changed, 0 destroyed")
+	if left := s.Left(); len(left) != 1 {
+		t.Errorf("at E2B: %v", left)
+	}
+	c.expect(0, "destroy", "-auto-approve")
+	s.empty(t)
 }

@@ -121,7 +121,7 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	imported := readOrigin(ctx, req.Private, &resp.Diagnostics).imported
-	c := plan.artifactArguments.content(&resp.Diagnostics)
+	c := plan.content(&resp.Diagnostics)
 	c.platforms = stringList(environment.DefaultPlatform)
 	given := templateChoice{config.PythonVersion, config.StartCommand, config.ReadyCommand, config.CodeInterpreter}
 	if _, rebuild := plan.rebuilt(state, c, given, imported, &resp.Diagnostics); !rebuild.ValueBool() {

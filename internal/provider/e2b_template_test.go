@@ -31,7 +31,7 @@ func TestTemplate_Lifecycle(t *testing.T) {
 	env := "  env = { MODE = \"fast\" }\n"
 	s.run(t,
 		resource.TestStep{Config: template(env + withLock(sixLock)), ConfigStateChecks: []statecheck.StateCheck{
-			rememberTemplate("template_id", &id), rememberTemplate("build_id", &first), rememberTemplate("reference", &reference), s.launches(t),
+			rememberTemplate("template_id", &id), rememberTemplate("build_id", &first), rememberTemplate("reference", &reference), s.launches(),
 			knownTemplate("team", knownvalue.StringExact(e2btest.DefaultTeam)),
 			knownTemplate("python_version", knownvalue.StringExact("3.13")),
 			knownTemplate("packages", knownvalue.MapExact(map[string]knownvalue.Check{"six": knownvalue.StringExact("1.17.0")})),
@@ -41,7 +41,7 @@ func TestTemplate_Lifecycle(t *testing.T) {
 			knownTemplate("start_command", knownvalue.StringExact(e2b.StartCommand)),
 			knownTemplate("code_interpreter", knownvalue.ObjectPartial(map[string]knownvalue.Check{"commit": knownvalue.StringExact(e2b.CarriedInterpreter().Commit)})),
 			knownTemplate("retained", knownvalue.ListSizeExact(1)),
-			s.launch("agent-env", &first),
+			s.byName(&first),
 		}},
 		resource.TestStep{Config: template(env + withLock(sixLock)), PlanOnly: true},
 		// Comments and line ends are no content.
@@ -49,7 +49,7 @@ func TestTemplate_Lifecycle(t *testing.T) {
 		resource.TestStep{Config: template(env + withLock(otherLock)), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)),
 			ConfigStateChecks: []statecheck.StateCheck{
 				knownTemplate("template_id", knownvalue.StringFunc(func(value string) error { return equal(value, id) })),
-				rememberTemplate("build_id", &second), s.launches(t), s.launch("agent-env", &second),
+				rememberTemplate("build_id", &second), s.launches(), s.byName(&second),
 				stateCheckOf(func() error { return differ(first, second) }),
 				stateCheckOf(func() error {
 					if build, refused := s.Launches(e2btest.Key, reference); build != first {
@@ -64,7 +64,7 @@ func TestTemplate_Lifecycle(t *testing.T) {
 		}, Config: template(env + withLock(thirdLock)), ExpectError: says("E2B template build failed", "install the locked packages", "step 5", "State is kept", "still launches")},
 		resource.TestStep{PreConfig: func() { s.ForgetSteps(); s.reports() }, Config: template(env + withLock(otherLock)), PlanOnly: true},
 		resource.TestStep{Config: template(env + withLock(thirdLock)), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)),
-			ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &third), s.launches(t), s.launch("agent-env", &third), knownTemplate("build_ids", knownvalue.ListSizeExact(3))}},
+			ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &third), s.launches(), s.byName(&third), knownTemplate("build_ids", knownvalue.ListSizeExact(3))}},
 		resource.TestStep{ResourceName: templateAddress, ImportState: true, ImportStateIdFunc: nil, ImportStateId: "agent-env", ImportStatePersist: false,
 			ImportStateVerify: true, ImportStateVerifyIdentifierAttribute: "template_id", ImportStateVerifyIgnore: notRead},
 	)
