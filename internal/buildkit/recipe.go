@@ -15,16 +15,12 @@ import (
 	"github.com/moby/buildkit/client/llb"
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	"github.com/moby/buildkit/solver/pb"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/steps"
 )
 
 //go:embed steps/probe.py
 var probeProgram string
-
-//go:embed steps/install.py
-var installProgram string
-
-//go:embed steps/apt.sh
-var aptProgram string
 
 // epoch is the time that every file and image of ours carries. A fixed time is what makes equal content equal bytes;
 // 1980 is the first that a zip archive can hold.
@@ -122,14 +118,14 @@ func (r recipe) probe() (llb.State, error) {
 func (r recipe) aptStep(state llb.State, packages []string, more ...llb.RunOption) llb.State {
 	return state.Run(append(append(r.networked(), more...),
 		llb.Args(append([]string{"/bin/sh", programFolder + "/apt.sh"}, packages...)),
-		programs(map[string]string{"apt.sh": aptProgram}), sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepApt))...).Root()
+		programs(map[string]string{"apt.sh": steps.Apt}), sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepApt))...).Root()
 }
 
 // lockStep installs the lock, and gives the state whose root holds the report.
 func (r recipe) lockStep(state llb.State) (root llb.State, report *llb.State) {
 	step := state.Run(append(append(r.networked(), r.packageIndex()...),
 		llb.Args([]string{"python3", "-I", "-B", programFolder + "/install.py", programFolder + "/requirements.txt", reportFolder + "/" + reportFile}),
-		programs(map[string]string{"install.py": installProgram, "requirements.txt": r.request.Lock.Canonical()}),
+		programs(map[string]string{"install.py": steps.Install, "requirements.txt": r.request.Lock.Canonical()}),
 		sourceDateEpoch(), noByteCode(), llb.WithCustomName(stepLock))...)
 	written := step.AddMount(reportFolder, llb.Scratch())
 	root, report = step.Root(), &written

@@ -30,7 +30,12 @@ type cli struct {
 
 // newCLI takes the one that TF names; by default Terraform, if one that knows write-only arguments is on PATH, else OpenTofu.
 func newCLI(ctx context.Context, s *state, progress io.Writer) (*cli, error) {
-	c := &cli{dir: s.path("quickstart")}
+	return newCLIOn(ctx, s, "quickstart", progress)
+}
+
+// newCLIOn is newCLI on another example.
+func newCLIOn(ctx context.Context, s *state, example string, progress io.Writer) (*cli, error) {
+	c := &cli{dir: s.path(example)}
 	wanted := os.Getenv("TF")
 	switch wanted {
 	case "", "terraform", "tofu":
@@ -55,7 +60,7 @@ func newCLI(ctx context.Context, s *state, progress io.Writer) (*cli, error) {
 		}
 		c.path, c.name = paths["tofu"], "OpenTofu "+found
 	}
-	if err := linkFiles(filepath.Join(s.project, "examples", "quickstart"), c.dir); err != nil {
+	if err := linkFiles(filepath.Join(s.project, "examples", example), c.dir); err != nil {
 		return nil, err
 	}
 	config, err := exec.CommandContext(ctx, filepath.Join(s.project, "tools", "cli-config.sh"), filepath.Join(s.project, "bin")).Output()
@@ -113,12 +118,12 @@ func versionOf(ctx context.Context, path string) (string, error) {
 	return answer.Version, nil
 }
 
-// linkFiles makes the directory to with a link to each Terraform file in from.
+// linkFiles makes the directory to with a link to each Terraform file and each lock in from.
 func linkFiles(from, to string) error {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
-	files, err := filepath.Glob(filepath.Join(from, "*.tf"))
+	files, err := filepath.Glob(filepath.Join(from, "*.t[fx]*"))
 	if err != nil {
 		return err
 	}

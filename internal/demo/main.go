@@ -11,13 +11,13 @@ import (
 )
 
 func main() {
-	commands := map[string]func(context.Context) error{"up": up, "destroy": destroy}
+	commands := map[string]func(context.Context) error{"up": up, "destroy": destroy, "e2b": e2bTemplate}
 	var command func(context.Context) error
 	if len(os.Args) == 2 {
 		command = commands[os.Args[1]]
 	}
 	if command == nil {
-		fmt.Fprintln(os.Stderr, "usage: demo up|destroy (make demo, make demo-destroy)")
+		fmt.Fprintln(os.Stderr, "usage: demo up|destroy|e2b (make demo, make demo-destroy, make demo-e2b)")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

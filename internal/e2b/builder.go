@@ -22,6 +22,8 @@ type Order struct {
 	// Accept is told E2B's first answer, before anything else is done: the moment to keep the ids. Its error ends the
 	// build there, with the build waiting at E2B for good. May be nil.
 	Accept func(RequestedBuild) error
+	// Observe is told each line of the build's log, with secrets masked. May be nil.
+	Observe func(LogEntry)
 	// Secrets are taken out of log lines and E2B's words, beside the registry's password.
 	Secrets []secret.Value
 }
@@ -82,7 +84,7 @@ func (b *Builder) Build(ctx context.Context, order Order) (Built, error) {
 	if order.Start.Registry != nil {
 		secrets = append(secrets[:len(secrets):len(secrets)], order.Start.Registry.Password)
 	}
-	built.Lines, built.Warning, err = b.wait(ctx, requested, secret.NewMasker(secrets...))
+	built.Lines, built.Warning, err = b.wait(ctx, requested, secret.NewMasker(secrets...), order.Observe)
 	return built, err
 }
 

@@ -25,8 +25,8 @@ const (
 )
 
 // wait looks at a build until it is ready. It gives the number of log lines read and, if they are not all, why.
-func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secret.Masker) (int, error, error) {
-	w := waiting{Builder: b, requested: requested, log: buildLog{mask: mask}, began: b.clock.Now(), pause: pollFirst}
+func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secret.Masker, observe func(LogEntry)) (int, error, error) {
+	w := waiting{Builder: b, requested: requested, log: buildLog{mask: mask, observe: observe}, began: b.clock.Now(), pause: pollFirst}
 	for {
 		info, err := b.client.BuildStatus(ctx, requested.TemplateID, requested.BuildID, w.log.count)
 		if err != nil {
@@ -160,6 +160,8 @@ type buildLog struct {
 	count int
 	steps map[string][]string
 	all   []string
+	// observe is told each line; it may be nil.
+	observe func(LogEntry)
 }
 
 // colours are the terminal's escape sequences, which tools print even where nobody looks at them.
@@ -174,6 +176,9 @@ func (l *buildLog) take(entries []LogEntry) []LogEntry {
 	for _, entry := range entries {
 		entry.Message = l.mask.Mask(colours.ReplaceAllString(entry.Message, ""))
 		shown = append(shown, entry)
+		if l.observe != nil {
+			l.observe(entry)
+		}
 		l.steps[entry.Step] = lastOf(append(l.steps[entry.Step], entry.Message))
 		l.all = lastOf(append(l.all, entry.Message))
 	}

@@ -5,8 +5,11 @@ import "sort"
 // keyVersion changes only when what the key covers changes its meaning; every artifact would then be built anew.
 const keyVersion = "cache-key/1"
 
-// VariantDatalayer names the service in the cache key.
-const VariantDatalayer = "datalayer"
+// The variants name the service in the cache key.
+const (
+	VariantDatalayer = "datalayer"
+	VariantE2B       = "e2b"
+)
 
 // Key is what decides whether two artifacts hold the same content.
 type Key struct {
@@ -41,4 +44,20 @@ func DatalayerRecipe(platforms []string, labels map[string]string) any {
 		labels = map[string]string{}
 	}
 	return map[string]any{"platforms": sorted, "labels": labels}
+}
+
+// E2BContent are the content arguments of an E2B template. All have a value.
+type E2BContent struct {
+	CPUCount, MemoryMB         int64
+	StartCommand, ReadyCommand string
+	// ServerCommit is that of the code-interpreter server, and EditDigest covers what is laid over it.
+	ServerCommit, EditDigest string
+}
+
+// E2BRecipe is the recipe of an E2B template.
+func E2BRecipe(c E2BContent) any {
+	return map[string]any{
+		"cpuCount": c.CPUCount, "memoryMB": c.MemoryMB, "startCommand": c.StartCommand, "readyCommand": c.ReadyCommand,
+		"serverCommit": c.ServerCommit, "editDigest": c.EditDigest,
+	}
 }

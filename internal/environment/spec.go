@@ -98,7 +98,7 @@ func (s Spec) Digest() string {
 	return Digest(document)
 }
 
-// Digest is "sha256:<64 hex>" over the RFC 8785 form of a document made of strings, booleans, lists and maps.
+// Digest is "sha256:<64 hex>" over the RFC 8785 form of a document made of strings, booleans, small integers, lists and maps.
 func Digest(document any) string {
 	encoded, err := json.Marshal(document)
 	if err == nil {

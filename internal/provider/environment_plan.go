@@ -81,23 +81,30 @@ type content struct {
 	platforms types.List
 }
 
-func (m environmentModel) content(ctx context.Context, diagnostics *diag.Diagnostics) content {
-	c := content{spec: types.StringUnknown(), lock: types.StringUnknown(), key: types.StringUnknown(), platforms: m.Platforms, lockKnown: !m.Lock.IsUnknown()}
-	spec, known, faults := m.spec()
+// content is what the arguments that all artifacts share say; the key is the variant's own matter.
+func (a artifactArguments) content(diagnostics *diag.Diagnostics) content {
+	c := content{spec: types.StringUnknown(), lock: types.StringUnknown(), key: types.StringUnknown(), lockKnown: !a.Lock.IsUnknown()}
+	spec, known, faults := a.spec()
 	appendProblems(diagnostics, faults.Err(), "Arguments cannot be read")
 	if known {
 		c.spec = types.StringValue(spec.Digest())
 	}
-	if m.Lock.IsNull() {
+	if a.Lock.IsNull() {
 		c.lock = types.StringNull()
 	} else if c.lockKnown {
 		var err error
-		if c.locked, err = lock.Parse(m.Lock.ValueString()); err != nil {
+		if c.locked, err = lock.Parse(a.Lock.ValueString()); err != nil {
 			appendProblems(diagnostics, err, "Lock cannot be read")
 			return c
 		}
 		c.lock = types.StringValue(c.locked.Digest())
 	}
+	return c
+}
+
+func (m environmentModel) content(ctx context.Context, diagnostics *diag.Diagnostics) content {
+	c := m.artifactArguments.content(diagnostics)
+	c.platforms = m.Platforms
 	if m.Base.IsUnknown() || c.spec.IsUnknown() || c.lock.IsUnknown() || !whollyKnown(ctx, m.Platforms) || !whollyKnown(ctx, m.Labels) {
 		return c
 	}

@@ -51,3 +51,10 @@ func (o operation) failed(err error, title string) {
 		appendProblems(o.diagnostics, &said, title)
 	}
 }
+
+// all reports each problem; none is no failure.
+func (o operation) all(problems problem.List) {
+	for _, p := range problems {
+		o.failed(p, "Change in place failed")
+	}
+}

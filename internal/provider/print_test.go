@@ -41,9 +41,11 @@ func TestNothingPrintsAPassword(t *testing.T) {
 		"artifactArguments":        artifactArguments{BaseRegistry: block},
 		"registryCredentialsModel": registryCredentialsModel{Password: text},
 		"opened login":             []registryCredentialsModel{{Password: text}},
-		"builtImage":               model.builtImage,
-		"baseImageModel":           baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 		"packageLockModel":         packageLockModel{Index: block, BaseRegistry: block},
+		"builtImage":               model.builtImage,
+		"templateModel":            templateModel{artifactArguments: artifactArguments{BaseRegistry: block}},
+		"e2bModel":                 e2bModel{APIKey: text},
+		"baseImageModel":           baseImageModel{builtImage: model.builtImage, FromRegistry: block},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {

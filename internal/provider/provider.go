@@ -66,6 +66,7 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 					"ecr":      ecrAttribute(),
 				}}},
 			"aws": awsAttribute(),
+			"e2b": e2bAttribute(),
 		},
 	}
 }
@@ -74,6 +75,7 @@ type providerModel struct {
 	BuildKit   types.Object `tfsdk:"buildkit"`
 	Registries types.Map    `tfsdk:"registries"`
 	AWS        types.Object `tfsdk:"aws"`
+	E2B        types.Object `tfsdk:"e2b"`
 }
 
 // Format keeps the passwords, which Terraform's values hold in the clear, out of every way of printing.
@@ -122,6 +124,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	s.aws = newAWS(ctx, config.AWS, given.ECR, s, &resp.Diagnostics)
 	s.credentials = credential.NewResolver(s.static).WithAWS(s.aws)
 	s.registries = s.client(s.credentials, nil)
+	s.addE2B(ctx, config.E2B, &resp.Diagnostics)
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
 }
 
@@ -167,7 +170,7 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 }
 
 func (p *datalayerProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newEnvironmentResource, newBaseImageResource, newPackageLockResource}
+	return []func() resource.Resource{newEnvironmentResource, newBaseImageResource, newPackageLockResource, newTemplateResource}
 }
 
 func (p *datalayerProvider) DataSources(context.Context) []func() datasource.DataSource {

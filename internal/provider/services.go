@@ -11,6 +11,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -37,6 +38,9 @@ type services struct {
 	tls         *buildkitTLS
 	nodes       map[string]string
 	maxParallel int64
+	// e2b is nil while its configuration is not known, which e2bUnknown says.
+	e2b        *e2b.Client
+	e2bUnknown bool
 
 	registries *image.Client
 	connecting singleflight.Group

@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/ecr"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
@@ -17,6 +18,7 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 		Settings: []sweep.Setting{
 			{Variable: credential.RegistriesVariable, Meaning: "logins of registries, as JSON: {HOST: {\"username\": …, \"password\": …}},\n" +
 				"or {HOST: {\"ecr\": {…}}} to ask AWS with its own variables"},
+			{Variable: e2bKeyVariable, Meaning: "the API key of the team at E2B; " + e2bDomainVariable + " and " + e2bAPIVariable + " as E2B's SDKs take them"},
 			{Variable: "DOCKER_CONFIG", Meaning: "the folder of the Docker configuration, for all other registries"},
 		},
 		Services: func(repositories []reference.Repository) ([]sweep.Service, error) {
@@ -30,7 +32,21 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 				using := resolver.Using(repository.Host, credential.Grant{Repository: repository.Path, Actions: actions})
 				return image.New(image.Options{Credentials: using, API: ecr.APIs(using), Transport: transport, UserAgent: userAgent(version)})
 			}
-			return append([]sweep.Service{sweep.Images(open, repositories)}, further...), nil
+			templates, err := sweptTemplates(version)
+			if err != nil {
+				return nil, err
+			}
+			return append([]sweep.Service{sweep.Images(open, repositories), templates}, further...), nil
 		},
 	}
+}
+
+func sweptTemplates(version string) (sweep.Service, error) {
+	options := e2bOptions(e2bModel{})
+	options.UserAgent = userAgent(version)
+	if options.APIKey.Empty() {
+		return sweep.E2B(nil, "set "+e2bKeyVariable), nil
+	}
+	client, err := e2b.New(options)
+	return sweep.E2B(client, ""), err
 }

@@ -25,6 +25,8 @@ type Fault struct {
 	Reset, Lose, Truncate bool
 	// Hold keeps the request, not carried out, until Release or until its client goes.
 	Hold bool
+	// Pass carries the request out as if there were no fault, for what Before does.
+	Pass bool
 	// Before is called when it hits, before anything else, and After when a lost request was carried out.
 	Before func(Request)
 	After  func()
@@ -97,6 +99,8 @@ func (f *Fault) serve(c *call, carryOut func(*call)) {
 		case <-c.r.Context().Done():
 			panic(http.ErrAbortHandler)
 		}
+	case f.Pass:
+		carryOut(c)
 	case f.Reset:
 		panic(http.ErrAbortHandler)
 	case f.Lose:

@@ -1,0 +1,144 @@
+package e2b
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+var (
+	//go:embed codeinterpreter/manifest.json
+	interpreterManifest []byte
+	//go:embed codeinterpreter/server.lock
+	interpreterLock []byte
+	//go:embed codeinterpreter/start.py
+	interpreterStart []byte
+	//go:embed codeinterpreter/jupyter_server_config.py
+	interpreterJupyter []byte
+	//go:embed codeinterpreter/server.py
+	interpreterProgram []byte
+)
+
+const (
+	// InterpreterSource is where the code-interpreter server comes from where nothing else is said; "{commit}" stands for
+	// the commit in this and in any other source.
+	InterpreterSource = "https://raw.githubusercontent.com/e2b-dev/code-interpreter/{commit}"
+	// StartCommand starts the code-interpreter server.
+	StartCommand = interpreterFolder + "/start"
+	// ReadyCommand tells when it is up.
+	ReadyCommand = `curl -s -o /dev/null -w "%{http_code}" http://localhost:49999/health | grep -q "200"`
+
+	interpreterFolder = environment.ReservedPath + "/code-interpreter"
+)
+
+// Interpreter says which code-interpreter server a template has.
+type Interpreter struct {
+	// Source is an https address, or a folder on this machine whose files are uploaded: a checkout of the server's
+	// repository at Commit. It is no content: each file is checked on its digest.
+	Source string
+	// Commit is that of github.com/e2b-dev/code-interpreter, and EditDigest covers all that this release lays over it:
+	// the edit, its packages, Jupyter's configuration and the start program.
+	Commit, EditDigest string
+}
+
+// manifest is codeinterpreter/manifest.json, as far as Go reads it.
+type manifest struct {
+	Commit string
+	Folder string
+	Files  []struct {
+		Path   string
+		SHA256 string
+	}
+}
+
+func readManifest() manifest {
+	var m manifest
+	if err := json.Unmarshal(interpreterManifest, &m); err != nil {
+		panic("e2b: the manifest of the code-interpreter server: " + err.Error())
+	}
+	return m
+}
+
+// CarriedInterpreter is the code-interpreter server of this release.
+func CarriedInterpreter() Interpreter {
+	digests := map[string]string{}
+	for name, content := range map[string][]byte{
+		"manifest.json": interpreterManifest, "server.lock": interpreterLock, "start.py": interpreterStart, "jupyter_server_config.py": interpreterJupyter,
+	} {
+		sum := sha256.Sum256(content)
+		digests[name] = hex.EncodeToString(sum[:])
+	}
+	return Interpreter{Source: InterpreterSource, Commit: readManifest().Commit, EditDigest: environment.Digest(digests)}
+}
+
+// CheckInterpreter refuses a commit or an edit that this release does not carry. Empty takes what it carries.
+func CheckInterpreter(commit, editDigest string) error {
+	carried := CarriedInterpreter()
+	if commit != "" && commit != carried.Commit {
+		return &problem.Problem{Title: "Commit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "commit"}, Object: fmt.Sprintf("%q", commit),
+			Advice: "This release of the provider carries " + carried.Commit + ". Write that, or remove the argument."}
+	}
+	if editDigest != "" && editDigest != carried.EditDigest {
+		return &problem.Problem{Title: "Edit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "edit_digest"}, Object: fmt.Sprintf("%q", editDigest),
+			Advice: "This release of the provider carries " + carried.EditDigest + ". Write that, or remove the argument."}
+	}
+	return nil
+}
+
+// CheckSource says what is wrong with a source. A folder is not looked at: it is read when the template is built.
+func CheckSource(source string) error {
+	p := &problem.Problem{Title: "Not a source of the code-interpreter server", Path: []any{"code_interpreter", "source"},
+		Advice: "Give an https address, in which {commit} stands for the commit, or the folder of a checkout at that commit."}
+	scheme, _, remote := strings.Cut(source, "://")
+	switch {
+	case source == "":
+		p.Cause = errors.New("it is empty")
+	case remote && scheme != "https":
+		p.Cause = fmt.Errorf("it begins with %q", scheme+"://")
+	case remote:
+		if _, err := parseAddress(source); err != nil {
+			p.Cause = err
+		}
+	}
+	if p.Cause == nil {
+		return nil
+	}
+	return p
+}
+
+// remote is the address that the files are fetched from; "" if they are uploaded.
+func (i Interpreter) remote() string {
+	if !strings.Contains(i.Source, "://") {
+		return ""
+	}
+	return strings.TrimRight(strings.ReplaceAll(i.Source, "{commit}", i.Commit), "/")
+}
+
+// local reads the files of a folder, by path, and checks their digests.
+func (i Interpreter) local() (map[string][]byte, error) {
+	m := readManifest()
+	files := map[string][]byte{}
+	for _, f := range m.Files {
+		content, err := os.ReadFile(filepath.Join(i.Source, filepath.FromSlash(m.Folder), filepath.FromSlash(f.Path)))
+		if err == nil {
+			if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != f.SHA256 {
+				err = fmt.Errorf("it has the SHA-256 %x, and %s is pinned", sum, f.SHA256)
+			}
+		}
+		if err != nil {
+			return nil, &problem.Problem{Title: "Code-interpreter server cannot be taken from the folder", Path: []any{"code_interpreter", "source"}, Object: m.Folder + "/" + f.Path, Cause: err,
+				Advice: "The folder is to be a checkout of github.com/e2b-dev/code-interpreter at " + m.Commit + "."}
+		}
+		files["source/"+m.Folder+"/"+f.Path] = content
+	}
+	return files, nil
+}

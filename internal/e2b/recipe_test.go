@@ -1,0 +1,208 @@
+package e2b_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+const locked = "six==1.17.0 --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274\n"
+
+func recipeOf(t *testing.T) e2b.Recipe {
+	t.Helper()
+	base, err := reference.ParsePinned("registry.example.com/base:1@sha256:" + strings.Repeat("a", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := lock.Parse(locked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e2b.Recipe{
+		Base: base, Lock: parsed, Python: "3.13", Interpreter: e2b.CarriedInterpreter(), StartCommand: e2b.StartCommand, ReadyCommand: e2b.ReadyCommand,
+		Spec: environment.Spec{
+			Env:         map[string]string{"MODE": "it's $HOME", "A": "1"},
+			Files:       []environment.File{{Path: "/srv/b", Content: []byte("b"), Mode: "755"}, {Path: "/home/datalayer/a", Content: []byte("a"), Mode: "0600"}},
+			AptPackages: []string{"git", "curl=8.0~1"},
+			PostInstall: []environment.Command{{Command: "echo $MODE\ntouch x"}},
+		},
+	}
+}
+
+func instructions(t *testing.T, r e2b.Recipe) e2b.Instructions {
+	t.Helper()
+	made, err := r.Instructions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// written is a recipe as the golden files have it: each step with the argument that made it, and what archives hold.
+func written(t *testing.T, made e2b.Instructions) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "from %s\n", made.Start.FromImage)
+	archives := map[string]e2b.Archive{}
+	for _, archive := range made.Archives {
+		archives[archive.Hash] = archive
+	}
+	for i, step := range made.Start.Steps {
+		fmt.Fprintf(&b, "%d %s %q force=%t  # %v: %s\n", i+1, step.Type, step.Args, step.Force, made.Origins[i].Path, made.Origins[i].Does)
+		if step.Type == "COPY" {
+			b.WriteString(contents(t, archives[step.FilesHash]))
+		}
+	}
+	fmt.Fprintf(&b, "start %s\nready %s\n", made.Start.StartCommand, made.Start.ReadyCommand)
+	return b.String()
+}
+
+func contents(t *testing.T, archive e2b.Archive) string {
+	t.Helper()
+	zipped, err := gzip.NewReader(bytes.NewReader(archive.Tar))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for files := tar.NewReader(zipped); ; {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return b.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "    %s %o %d:%d", header.Name, header.Mode, header.Uid, header.Gid)
+		if len(content) > 0 && len(content) < 300 && !strings.HasPrefix(header.Name, "programs/") {
+			fmt.Fprintf(&b, " %q", content)
+		}
+		b.WriteString("\n")
+	}
+}
+
+func TestRecipe_IsTheGoldenOne(t *testing.T) {
+	bare := recipeOf(t)
+	bare.Spec, bare.Lock, bare.Python = environment.Spec{}, nil, ""
+	for name, recipe := range map[string]e2b.Recipe{"recipe": recipeOf(t), "recipe-bare": bare} {
+		got, file := written(t, instructions(t, recipe)), "testdata/"+name+".golden"
+		if os.Getenv("UPDATE_GOLDEN") == "1" {
+			if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s differs; UPDATE_GOLDEN=1 writes it anew. Got:\n%s", file, got)
+		}
+	}
+}
+
+func TestRecipe_IsEqualForEqualContent(t *testing.T) {
+	one, other := instructions(t, recipeOf(t)), instructions(t, recipeOf(t))
+	if !reflect.DeepEqual(one, other) {
+		t.Error("one recipe gives two sets of instructions")
+	}
+	changed := recipeOf(t)
+	changed.Interpreter.Source = "https://mirror.example.com/{commit}"
+	if got := instructions(t, changed); reflect.DeepEqual(one.Start.Steps, got.Start.Steps) {
+		t.Error("another source changes no step")
+	} else if !strings.Contains(fmt.Sprint(got.Start.Steps), "https://mirror.example.com/"+changed.Interpreter.Commit) {
+		t.Error("the source does not name the commit")
+	}
+}
+
+func TestRecipe_NamesTheArgumentOfTheFailedStep(t *testing.T) {
+	made := instructions(t, recipeOf(t))
+	tests := map[string]struct {
+		message string
+		want    []any
+	}{
+		"base": {"", []any{"base"}}, "2": {"", []any{"base"}}, "3": {"", []any{"python_version"}}, "4": {"", []any{"code_interpreter"}}, "5": {"", []any{"apt_packages"}},
+		"7": {"", []any{"lock"}}, "9": {"", []any{"files"}}, "11": {"", []any{"post_install", 0}}, "finalize": {"start command failed: exit status 1", []any{"start_command"}}, "99": {"", nil}, "": {"", nil},
+	}
+	for step, tt := range tests {
+		err := made.Explain(&problem.Problem{Title: "T", Object: "o", Cause: &e2b.BuildFailure{Step: step, Message: tt.message}})
+		if got := problem.From(err, "")[0].Path; !reflect.DeepEqual(got, tt.want) && (len(got) > 0 || len(tt.want) > 0) {
+			t.Errorf("step %q is of %v, want %v", step, got, tt.want)
+		}
+	}
+	err := made.Explain(&problem.Problem{Title: "T", Cause: &e2b.BuildFailure{Step: "finalize", Message: "ready command failed: ready command timed out after 10m0s"}})
+	if got := problem.From(err, "")[0].Path; !reflect.DeepEqual(got, []any{"ready_command"}) {
+		t.Errorf("a ready command that fails is of %v", got)
+	}
+}
+
+func TestRecipe_TakesALocalSourceByItsDigests(t *testing.T) {
+	recipe := recipeOf(t)
+	recipe.Interpreter.Source = t.TempDir()
+	_, err := recipe.Instructions()
+	if text := told(err); !strings.Contains(text, "template/server/api/models/__init__.py") || !strings.Contains(text, recipe.Interpreter.Commit) {
+		t.Errorf("an empty folder gives %s", text)
+	}
+}
+
+func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
+	var report e2b.Report
+	for _, line := range []string{
+		"[builder 9/11] RUN echo datalayer-python 2.7.18", "[builder 9/11] [stdout]: datalayer-python 3.13.5", "[builder 9/11] [stdout]: datalayer-package six 1.17.0",
+		"[builder 9/11] [stdout]: datalayer-package", "[builder 8/11] [stdout]: six 1",
+	} {
+		report.Take(line)
+	}
+	if want := (e2b.Report{Python: "3.13.5", Packages: map[string]string{"six": "1.17.0"}}); !reflect.DeepEqual(report, want) {
+		t.Errorf("report is %+v, want %+v", report, want)
+	}
+}
+
+func TestCheckSource(t *testing.T) {
+	for source, good := range map[string]bool{
+		e2b.InterpreterSource: true, "https://mirror.example.com/ci": true, "./checkout": true, "/srv/ci": true,
+		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false,
+	} {
+		if err := e2b.CheckSource(source); (err == nil) != good {
+			t.Errorf("%q: %v", source, err)
+		}
+	}
+}
+
+func TestCheckInterpreter_NamesWhatIsCarried(t *testing.T) {
+	carried := e2b.CarriedInterpreter()
+	if err := errors.Join(e2b.CheckInterpreter("", ""), e2b.CheckInterpreter(carried.Commit, carried.EditDigest)); err != nil {
+		t.Error(err)
+	}
+	if err := e2b.CheckInterpreter("main", ""); !strings.Contains(told(err), carried.Commit) {
+		t.Error(told(err))
+	}
+	if err := e2b.CheckInterpreter("", "sha256:0"); !strings.Contains(told(err), carried.EditDigest) {
+		t.Error(told(err))
+	}
+}
+
+// told is all that a person reads of an error.
+func told(err error) string {
+	var text strings.Builder
+	for _, p := range problem.From(err, "untitled") {
+		text.WriteString(p.Title + "\n" + p.Detail() + "\n")
+	}
+	return text.String()
+}

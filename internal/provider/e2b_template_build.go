@@ -1,0 +1,188 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+)
+
+// unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
+const unsureMark = "unsure"
+
+// errForeign is the cause where E2B answered a create with a template that was there before.
+var errForeign = errors.New("the template was there before")
+
+func isForeign(err error) bool { return errors.Is(err, errForeign) }
+
+// nameTaken looks for a template of this name, and says how to import it.
+func (r *templateResource) nameTaken(ctx context.Context, running operation, name string) bool {
+	client, ok := r.client(running)
+	if !ok {
+		return true
+	}
+	alias, err := client.Alias(ctx, name)
+	if e2b.NotFound(err) || e2b.Denied(err) && !unauthorized(err) {
+		return false
+	}
+	if err == nil {
+		// E2B's own templates answer to their bare names too, and the team may have one of that name beside them.
+		var found e2b.Template
+		if found, err = client.Template(ctx, alias.TemplateID); e2b.NotFound(err) || e2b.Denied(err) && !unauthorized(err) {
+			return false
+		}
+		if err == nil && !slices.ContainsFunc(found.Names, func(full string) bool { return strings.HasSuffix(full, "/"+name) }) {
+			return false
+		}
+	}
+	if err != nil {
+		running.failed(err, "E2B template name could not be checked")
+		return true
+	}
+	running.failed(&problem.Problem{Title: "E2B template exists already", Path: []any{"name"}, Object: fmt.Sprintf("%q is template %s", name, alias.TemplateID),
+		Advice: fmt.Sprintf("Nothing was asked of it. To manage it here: terraform import datalayer_e2b_template.NAME %s. A rebuild is an update in place, so remove create_before_destroy for this resource, or `terraform untaint` it after a failed create. Else choose another name.", name)}, "E2B template exists already")
+	return true
+}
+
+// unauthorized tells a key that E2B does not take from what it may not do.
+func unauthorized(err error) bool {
+	var e *e2b.Error
+	return errors.As(err, &e) && e.Status == 401
+}
+
+// isOurs holds that the template was made by this Create: the build is its oldest. E2B answers a create for a name that
+// it knows with the template of that name.
+func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild) error {
+	found, err := r.services.e2b.Template(ctx, build.TemplateID)
+	if err != nil {
+		return err
+	}
+	if n := len(found.Builds); n == 0 || found.Builds[n-1].BuildID == build.BuildID {
+		return nil
+	}
+	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign,
+		Object: fmt.Sprintf("template %s, build %s, which waits to be started, tag %s", build.TemplateID, build.BuildID, strings.Join(build.Tags, ", ")),
+		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
+}
+
+// resolved gives what the plan left to this release.
+func (m templateModel) resolved() templateModel {
+	known := func(value types.String) types.String {
+		if value.IsUnknown() {
+			return types.StringNull()
+		}
+		return value
+	}
+	given := templateChoice{start: known(m.StartCommand), ready: known(m.ReadyCommand), interpreter: m.CodeInterpreter}
+	if given.interpreter.IsUnknown() {
+		given.interpreter = types.ObjectNull(interpreterType)
+	}
+	return m.chosen(given, nil)
+}
+
+// build builds the template as planned and gives the state of it. accept is told E2B's first answer. prior is nil for a
+// template that is to be made.
+func (r *templateResource) build(ctx context.Context, running operation, config tfsdk.Config, plan templateModel, prior *templateModel, accept func(context.Context, e2b.RequestedBuild) error) (templateModel, bool) {
+	client, ok := r.client(running)
+	if !ok {
+		return plan, false
+	}
+	defer r.services.warn(running.diagnostics)
+	logins := resourceLogins(ctx, config, running.diagnostics, loginFor{"base_registry", plan.Base.ValueString()})
+	recipe := plan.recipe(running.diagnostics)
+	c := plan.content(running.diagnostics)
+	key := plan.key(c, running.diagnostics)
+	if running.diagnostics.HasError() {
+		return plan, false
+	}
+	if prior != nil {
+		plan.TemplateID = prior.TemplateID
+	}
+	made, err := recipe.Instructions()
+	if err != nil {
+		running.failed(err, "Steps of the E2B template could not be written")
+		return plan, false
+	}
+	var expires time.Time
+	if made.Start.Registry, expires, err = r.pullLogin(ctx, logins, recipe.Base.Repository); err != nil {
+		running.failed(err, "Login for the template's base could not be had")
+		return plan, false
+	}
+	made.Start.Force = plan.Force.ValueBool()
+	var report e2b.Report
+	built, err := client.NewBuilder().Build(ctx, e2b.Order{
+		Request: e2b.BuildRequest{Name: plan.Name.ValueString(), Tags: []string{e2b.OwnTag(key.ValueString(), newNonce())},
+			CPUCount: int(plan.CPUCount.ValueInt64()), MemoryMB: int(plan.MemoryMB.ValueInt64())},
+		Start: made.Start, Archives: made.Archives, Secrets: r.services.secrets(logins),
+		Accept: func(build e2b.RequestedBuild) error {
+			if prior != nil && build.TemplateID != prior.TemplateID.ValueString() {
+				return &problem.Problem{Title: "E2B template was replaced by another", Object: fmt.Sprintf("%s is now template %s, not %s", plan.Name.ValueString(), build.TemplateID, prior.TemplateID.ValueString()),
+					Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
+			}
+			return accept(ctx, build)
+		},
+		Observe: func(line e2b.LogEntry) { report.Take(line.Message) },
+	})
+	if err != nil {
+		running.failed(keepsBuild(made.Explain(err), prior), "E2B template could not be built")
+		return plan, false
+	}
+	if built.Warning != nil {
+		running.diagnostics.AddWarning("Log of the E2B build was not read to its end", fmt.Sprintf("Build %s is ready. %s", built.BuildID, built.Warning))
+	}
+	before := stringList()
+	if prior != nil {
+		before = prior.BuildIDs
+	}
+	state := plan.ready(built.RequestedBuild, key, before, report)
+	state.CredentialExpiresAt = types.StringNull()
+	if !expires.IsZero() {
+		state.CredentialExpiresAt = types.StringValue(expires.UTC().Format(time.RFC3339))
+	}
+	// The build is good: what fails from here on is a warning, and the next plan puts it right.
+	for _, p := range settle(ctx, client, templateModel{BuildID: types.StringNull()}, state, built.Public) {
+		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
+	}
+	return state, true
+}
+
+// keepsBuild adds to a failed rebuild what launches still.
+func keepsBuild(err error, prior *templateModel) error {
+	if prior == nil || prior.Reference.IsNull() {
+		return err
+	}
+	var list problem.List
+	for _, p := range problem.From(err, "E2B template could not be built anew") {
+		said := *p
+		said.Advice = strings.TrimSpace(p.Advice + fmt.Sprintf(" State is kept: %s still launches, and no tag was moved.", prior.Reference.ValueString()))
+		list = append(list, &said)
+	}
+	return list
+}
+
+// pullLogin is what E2B pulls the base with; nil where the host gets none.
+func (r *templateResource) pullLogin(ctx context.Context, logins []login, base reference.Repository) (*e2b.RegistryLogin, time.Time, error) {
+	lease, err := r.services.resolver(logins).Acquire(ctx, base.Host, []credential.Grant{{Repository: base.Path, Actions: []credential.Action{credential.Pull}}})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	given := lease.Login
+	switch {
+	case given.Password.Empty() && given.RefreshToken.Empty():
+		return nil, time.Time{}, nil
+	case given.Password.Empty() || given.Username == "":
+		return nil, time.Time{}, &problem.Problem{Title: "E2B cannot use a registry's identity token", Path: []any{"base"}, Object: base.Host,
+			Advice: "E2B pulls with a user and a password. Give them in base_registry or in the provider's registries."}
+	}
+	return &e2b.RegistryLogin{Username: given.Username, Password: given.Password}, lease.ExpiresAt, nil
+}

@@ -1,0 +1,145 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// ImportState takes "<template id>:<build id>", a template id, a name, or the identity. It asks E2B at once, so that what
+// is not there is an error that names it and leaves nothing in state.
+func (r *templateResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	id, buildID, _ := strings.Cut(strings.TrimSpace(req.ID), ":")
+	if req.ID == "" {
+		var identity templateIdentity
+		if resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...); resp.Diagnostics.HasError() {
+			return
+		}
+		id = identity.TemplateID.ValueString()
+	}
+	running := operation{what: templateNoun, kind: "read", ctx: ctx, diagnostics: &resp.Diagnostics}
+	if _, ok := r.client(running); !ok {
+		return
+	}
+	found, tags, err := r.lookUp(ctx, id)
+	if err != nil {
+		appendProblems(&resp.Diagnostics, err, "E2B template to import cannot be read")
+		return
+	}
+	build, key := ownBuild(found, tags, buildID)
+	if buildID != "" && build == nil {
+		appendProblems(&resp.Diagnostics, &problem.Problem{Title: "Build to import is not there", Object: fmt.Sprintf("build %s of template %s", buildID, found.TemplateID),
+			Advice: "Give a build of the template that is ready, as in <template id>:<build id>, or the template's name."}, "Build to import is not there")
+		return
+	}
+	resp.Diagnostics.Append(resp.Identity.Set(ctx, templateIdentity{types.StringValue(found.TemplateID)})...)
+	set := func(attribute string, value any) {
+		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), value)...)
+	}
+	name := id
+	if len(found.Names) > 0 {
+		_, name, _ = strings.Cut(found.Names[0], "/")
+	}
+	set("template_id", found.TemplateID)
+	set("name", name)
+	set("team", orNull(teamOf(found.Names)))
+	set("public", found.Public)
+	set("retained", noneRetained())
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
+	if build == nil || key == "" {
+		set("build_ids", stringList())
+		resp.Diagnostics.AddWarning("Imported template has no ready build of this provider", fmt.Sprintf("Template %s is taken over, and the next apply builds it anew in place. Its builds of today still launch.", found.TemplateID))
+		return
+	}
+	set("build_id", build.BuildID)
+	set("cpu_count", int64(build.CPUCount))
+	set("memory_mb", int64(build.MemoryMB))
+	set("build_ids", stringList(ownBuilds(found, tags, build.BuildID)...))
+	moves, own := tagsOf(tags, build.BuildID)
+	set("move_default_tag", moves)
+	set("tags", own)
+	set("cache_key", key)
+	set("reference", referenceOf(found.Names, name, build.BuildID))
+}
+
+// lookUp finds a template by its name or its id, with all its builds and tags.
+func (r *templateResource) lookUp(ctx context.Context, id string) (e2b.Template, []e2b.Tag, error) {
+	client := r.services.e2b
+	templateID := id
+	alias, err := client.Alias(ctx, id)
+	switch {
+	case err == nil:
+		templateID = alias.TemplateID
+	case !e2b.NotFound(err):
+		return e2b.Template{}, nil, err
+	}
+	found, err := client.Template(ctx, templateID)
+	if e2b.NotFound(err) {
+		err = &problem.Problem{Title: "E2B template to import does not exist", Object: fmt.Sprintf("%q", id), Cause: err,
+			Advice: "Import by <template id>:<build id>, as the outputs template_id and build_id give them, or by the template's name."}
+	}
+	if err != nil {
+		return found, nil, err
+	}
+	tags, err := client.Tags(ctx, found.TemplateID)
+	return found, tags, err
+}
+
+// ownBuild is the build that was asked for, or the newest ready one with a tag of ours, and the cache key of its tag.
+func ownBuild(found e2b.Template, tags []e2b.Tag, wanted string) (*e2b.Build, string) {
+	keys := map[string]string{}
+	for _, tag := range tags {
+		if key, _, ours := e2b.SplitOwnTag(tag.Tag); ours {
+			keys[tag.BuildID] = key
+		}
+	}
+	for i := range found.Builds {
+		build := &found.Builds[i]
+		if build.Status == e2b.StatusReady && (build.BuildID == wanted || wanted == "" && keys[build.BuildID] != "") {
+			return build, keys[build.BuildID]
+		}
+	}
+	return nil, ""
+}
+
+// ownBuilds are the ready builds with tags of ours, the oldest first, and the one given as the last.
+func ownBuilds(found e2b.Template, tags []e2b.Tag, last string) []string {
+	var all []string
+	for _, build := range slices.Backward(found.Builds) {
+		ours := slices.ContainsFunc(tags, func(tag e2b.Tag) bool {
+			_, _, own := e2b.SplitOwnTag(tag.Tag)
+			return own && tag.BuildID == build.BuildID
+		})
+		if ours && build.Status == e2b.StatusReady && build.BuildID != last {
+			all = append(all, build.BuildID)
+		}
+	}
+	return append(all, last)
+}
+
+// tagsOf tells whether default points to a build, and which tags of people do; null for none.
+func tagsOf(tags []e2b.Tag, buildID string) (bool, types.Set) {
+	moves, own := false, []attr.Value{}
+	for _, tag := range tags {
+		switch _, _, ours := e2b.SplitOwnTag(tag.Tag); {
+		case tag.BuildID != buildID || ours:
+		case tag.Tag == e2b.DefaultTag:
+			moves = true
+		default:
+			own = append(own, types.StringValue(tag.Tag))
+		}
+	}
+	if len(own) == 0 {
+		return moves, types.SetNull(types.StringType)
+	}
+	return moves, types.SetValueMust(types.StringType, own)
+}

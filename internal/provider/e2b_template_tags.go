@@ -1,0 +1,119 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
+
+// settle puts default and tags on the build of plan, takes off those that are no longer wanted, and sets the visibility.
+// It does only what differs from state, where the build is the same.
+func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) problem.List {
+	var failed problem.List
+	same := state.BuildID.Equal(plan.BuildID)
+	var had []string
+	if same {
+		had = setTexts(state.Tags)
+		if state.MoveDefaultTag.ValueBool() {
+			had = append(had, e2b.DefaultTag)
+		}
+	}
+	want := setTexts(plan.Tags)
+	if plan.MoveDefaultTag.ValueBool() {
+		want = append(want, e2b.DefaultTag)
+	}
+	name := plan.Name.ValueString()
+	if more := without(want, had); len(more) > 0 {
+		if err := client.AssignTags(ctx, name, plan.BuildID.ValueString(), more...); err != nil {
+			failed = append(failed, problem.From(err, "Tags were not put on the E2B build")...)
+		}
+	}
+	// default stays where it is: E2B removes it from no template.
+	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
+		if err := client.RemoveTags(ctx, name, less...); err != nil {
+			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
+		}
+	}
+	if plan.Public.ValueBool() != public {
+		if err := client.SetPublic(ctx, plan.TemplateID.ValueString(), plan.Public.ValueBool()); err != nil {
+			failed = append(failed, problem.From(err, "Visibility of the E2B template was not set")...)
+		}
+	}
+	return failed
+}
+
+func without(all, but []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(but, one) })
+}
+
+func setTexts(set types.Set) []string {
+	var all []string
+	for _, element := range set.Elements() {
+		if text, ok := element.(types.String); ok {
+			all = append(all, text.ValueString())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// refreshed is the state with what E2B says of the template, and of its tags where this resource manages any.
+func (r *templateResource) refreshed(ctx context.Context, state templateModel, found e2b.Template, diagnostics *diag.Diagnostics) (templateModel, error) {
+	if state.Reference.IsNull() {
+		return state, nil // Its create failed: the next apply builds it anew.
+	}
+	state.Public = types.BoolValue(found.Public)
+	id := state.BuildID.ValueString()
+	if build := found.Build(id); build == nil || build.Status != e2b.StatusReady {
+		status := "is no longer listed"
+		if build != nil {
+			status = fmt.Sprintf("has the status %q", build.Status)
+		}
+		diagnostics.AddWarning("Build of the E2B template is gone", fmt.Sprintf("Build %s of template %s %s, so %s launches nothing. The next apply builds the template anew in place.", id, found.TemplateID, status, state.Reference.ValueString()))
+		state.Reference, state.CacheKey, state.Artifact = types.StringNull(), types.StringNull(), types.ObjectNull(artifactType)
+		state.BuildIDs = stringList(without(texts(state.BuildIDs), []string{id})...)
+		return state, nil
+	}
+	if !state.MoveDefaultTag.ValueBool() && len(state.Tags.Elements()) == 0 {
+		return state, nil
+	}
+	tags, err := r.services.e2b.Tags(ctx, found.TemplateID)
+	if err != nil {
+		return state, err
+	}
+	ours := map[string]bool{}
+	for _, tag := range tags {
+		// A tag that a build took which never became ready still means the one before it.
+		if build := found.Build(tag.BuildID); tag.BuildID == id || build != nil && build.Status != e2b.StatusReady {
+			ours[tag.Tag] = true
+		}
+	}
+	state.MoveDefaultTag = types.BoolValue(state.MoveDefaultTag.ValueBool() && ours[e2b.DefaultTag])
+	if !state.Tags.IsNull() {
+		kept := []attr.Value{}
+		for _, tag := range setTexts(state.Tags) {
+			if ours[tag] {
+				kept = append(kept, types.StringValue(tag))
+			}
+		}
+		state.Tags = types.SetValueMust(types.StringType, kept)
+	}
+	return state, nil
+}
+
+// keepsTemplate adds to a refresh's error that state is as it was, and the way round it.
+func keepsTemplate(err error) error {
+	return advised(err, "State is kept as it was. `-refresh=false` plans without asking E2B.")
+}
+
+// deleteKeepsTemplate adds to a destroy's error what to do if E2B will not answer again.
+func deleteKeepsTemplate(err error) error {
+	return advised(err, "State is kept. To give the template up where it is: set deletion_policy = \"retain\", apply, then destroy.")
+}

@@ -1,0 +1,94 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
+)
+
+// ValidateConfig checks what spans attributes. What is unknown yet is skipped and checked again at apply.
+func (r *templateResource) ValidateConfig(ctx context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
+	var config templateModel
+	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
+		return
+	}
+	validateArtifact(config.artifactArguments, &resp.Diagnostics)
+	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
+	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"base", "base_registry", types.ObjectNull(nil)}, &resp.Diagnostics)
+	for i, element := range config.PostInstall.Elements() {
+		if network := member[types.Bool](element, "network"); !network.IsNull() && !network.IsUnknown() && !network.ValueBool() {
+			resp.Diagnostics.AddAttributeError(path.Root("post_install").AtListIndex(i).AtName("network"), "E2B cannot cut a command off the network", fmt.Sprintf("post_install[%d].network is false. Remove it, or run the command in a base of your own.", i))
+		}
+	}
+	for _, element := range config.Tags.Elements() {
+		if tag, ok := element.(types.String); ok && !tag.IsUnknown() {
+			validateTag(tag, resp)
+		}
+	}
+	commit, edit := member[types.String](config.CodeInterpreter, "commit"), member[types.String](config.CodeInterpreter, "edit_digest")
+	appendProblems(&resp.Diagnostics, e2b.CheckInterpreter(commit.ValueString(), edit.ValueString()), "Code-interpreter server cannot be used")
+	if config.Lock.IsNull() || config.Lock.IsUnknown() {
+		return
+	}
+	if locked, err := lock.Parse(config.Lock.ValueString()); err == nil {
+		base := environment.Known{Python: config.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Packages: stringMap(config.BasePackages)}
+		appendProblems(&resp.Diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the template's base")
+	}
+}
+
+func validateTag(tag types.String, resp *resource.ValidateConfigResponse) {
+	if p := e2b.CheckTag(tag.ValueString()); p != nil {
+		resp.Diagnostics.AddAttributeError(path.Root("tags"), p.Title, p.Detail())
+	} else if tag.ValueString() == e2b.DefaultTag || strings.HasPrefix(tag.ValueString(), e2b.OwnTagPrefix) {
+		resp.Diagnostics.AddAttributeError(path.Root("tags"), "Tag is the provider's own", fmt.Sprintf("%q: `default` is put by move_default_tag, and tags that begin with %q mark builds. Choose another tag.", tag.ValueString(), e2b.OwnTagPrefix))
+	}
+}
+
+func templateName() validator.String {
+	return stringRule{"an E2B template name", func(value string) error {
+		if p := e2b.CheckName(value); p != nil {
+			return p
+		}
+		return nil
+	}}
+}
+
+func interpreterSource() validator.String {
+	return stringRule{"an https address or a folder", e2b.CheckSource}
+}
+
+// intRule allows a number or not.
+type intRule struct {
+	rule   string
+	allows func(int64) bool
+}
+
+func (r intRule) Description(context.Context) string         { return r.rule }
+func (r intRule) MarkdownDescription(context.Context) string { return r.rule }
+
+func (r intRule) ValidateInt64(_ context.Context, req validator.Int64Request, resp *validator.Int64Response) {
+	if value := req.ConfigValue; !value.IsNull() && !value.IsUnknown() && !r.allows(value.ValueInt64()) {
+		resp.Diagnostics.AddAttributeError(req.Path, "Number that E2B does not take", fmt.Sprintf("%s is %d. Write %s.", req.Path, value.ValueInt64(), r.rule))
+	}
+}
+
+func cpuCount() validator.Int64 {
+	return intRule{"1 or an even number up to 32", func(n int64) bool { return n == 1 || n > 0 && n <= 32 && n%2 == 0 }}
+}
+
+func memoryMB() validator.Int64 {
+	return intRule{"an even number", func(n int64) bool { return n%2 == 0 && n <= 1<<31-1 }}
+}
+
+func command() validator.String {
+	return textRule("Empty command for E2B", "a command, or nothing to take the default", func(value string) bool { return strings.TrimSpace(value) != "" })
+}

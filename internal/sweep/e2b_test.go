@@ -1,0 +1,63 @@
+package sweep_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
+	"github.com/datalayer/terraform-provider-datalayer/internal/sweep"
+)
+
+func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
+	fake, err := e2btest.New(e2btest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fake.Close()
+	key := "sha256:" + strings.Repeat("a", 64)
+	fake.AddTemplate(e2btest.Key, "theirs", "default")
+	ours, _ := fake.AddTemplate(e2btest.Key, "ours", "default", e2b.OwnTag(key, "0badcafe"))
+	other, _ := fake.AddTemplate(e2btest.Key, "other", e2b.OwnTag(key, "0badcaff"))
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: fake.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(ids ...string) (string, bool) {
+		var out bytes.Buffer
+		clean := sweep.Run(context.Background(), sweep.Options{Command: "sweep", Now: time.Now, DeleteArtifacts: ids}, []sweep.Service{sweep.E2B(client, "")}, &out)
+		return out.String(), clean
+	}
+	text, clean := run()
+	for _, want := range []string{"artifact  " + ours, "cache key " + key, "terraform import datalayer_e2b_template.NAME " + ours, "Artifacts: 2."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if !clean || strings.Contains(text, "theirs") {
+		t.Errorf("clean is %t:\n%s", clean, text)
+	}
+	if text, clean = run(other); !clean || !strings.Contains(text, "removed   artifact "+other) {
+		t.Errorf("clean is %t:\n%s", clean, text)
+	}
+	if left := fake.Left(); len(left) != 2 {
+		t.Errorf("left at E2B: %v", left)
+	}
+	fake.AddSandbox(e2btest.DefaultTeam+"/ours", false)
+	text, clean = run(ours)
+	if clean || !strings.Contains(text, "running sandboxes") {
+		t.Errorf("a template in use: clean is %t:\n%s", clean, text)
+	}
+}
+
+func TestE2B_WithoutAKeyIsNotChecked(t *testing.T) {
+	var out bytes.Buffer
+	sweep.Run(context.Background(), sweep.Options{Now: time.Now}, []sweep.Service{sweep.E2B(nil, "set E2B_API_KEY")}, &out)
+	if !strings.Contains(out.String(), "E2B: not checked (set E2B_API_KEY)") {
+		t.Error(out.String())
+	}
+}
