@@ -31,7 +31,7 @@ resource "datalayer_package_lock" "analysis" {
     username            = "ci"
     password_wo         = var.index_password
     password_wo_version = 1
-    extra_urls          = ["https://pypi.org/simple"]
+    extra_urls          = ["https://mirror.example.com/simple"]
   }
 
   upgrade_trigger = { month = var.upgrade }

@@ -22,7 +22,7 @@ func indexOf(url, username string, version int64, extra ...string) types.Object 
 func lockInState() packageLockModel {
 	return packageLockModel{
 		Requirements: stringList("numpy", "pandas>=2"), Constraints: types.ListNull(types.StringType), Base: types.StringValue("r.example.com/b@sha256:" + strings.Repeat("a", 64)),
-		PythonVersion: types.StringValue("3.13"), PythonPlatform: types.StringValue("x86_64-manylinux_2_36"), Index: indexOf("https://i.example.com/simple/", "ci", 1, "https://pypi.org/simple"),
+		PythonVersion: types.StringValue("3.13"), PythonPlatform: types.StringValue("x86_64-manylinux_2_36"), Index: indexOf("https://i.example.com/simple/", "ci", 1, "https://mirror.example.com/simple"),
 		OnlyBinary: types.BoolValue(true), ExcludeNewer: types.StringValue("2026-11-30T00:00:00Z"), UpgradeTrigger: types.MapNull(types.StringType), Runner: types.StringValue(runnerBuildkit),
 		UVVersion: types.StringValue("0.1.0"), Content: types.StringValue("content"), Digest: types.StringValue("sha256:1"), Packages: stringMapValue(map[string]string{"numpy": "2"}), ResolvedAt: types.StringValue("2026-11-30T01:00:00Z"),
 	}
@@ -53,10 +53,10 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 		"platform":    {func(_ *packageLockModel, g *givenTarget) { g.platform = types.StringValue("x86_64-manylinux_2_28") }, resolveAgain},
 		"uv_version":  {func(_ *packageLockModel, g *givenTarget) { g.uv = types.StringValue("0.2.0") }, resolveAgain},
 		"login and certificates": {func(m *packageLockModel, _ *givenTarget) {
-			m.Index = indexOf("https://i.example.com/simple/", "me", 2, "https://pypi.org/simple")
+			m.Index = indexOf("https://i.example.com/simple/", "me", 2, "https://mirror.example.com/simple")
 		}, keepLock},
 		"index": {func(m *packageLockModel, _ *givenTarget) {
-			m.Index = indexOf("https://j.example.com/simple/", "ci", 1, "https://pypi.org/simple")
+			m.Index = indexOf("https://j.example.com/simple/", "ci", 1, "https://mirror.example.com/simple")
 		}, resolveAgain},
 		"no index":    {func(m *packageLockModel, _ *givenTarget) { m.Index = types.ObjectNull(lockIndexType) }, resolveAgain},
 		"extra index": {func(m *packageLockModel, _ *givenTarget) { m.Index = indexOf("https://i.example.com/simple/", "ci", 1) }, resolveAgain},
@@ -77,7 +77,7 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 		}, notKnown},
 		"unknown index": {func(m *packageLockModel, _ *givenTarget) { m.Index = types.ObjectUnknown(lockIndexType) }, notKnown},
 		"unknown user": {func(m *packageLockModel, _ *givenTarget) {
-			m.Index = indexOf("https://i.example.com/simple/", "", 1, "https://pypi.org/simple")
+			m.Index = indexOf("https://i.example.com/simple/", "", 1, "https://mirror.example.com/simple")
 		}, keepLock},
 		"unknown trigger": {func(m *packageLockModel, _ *givenTarget) { m.UpgradeTrigger = types.MapUnknown(types.StringType) }, notKnown},
 	} {

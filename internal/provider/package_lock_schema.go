@@ -73,7 +73,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 // lockIndexAttribute is package_index of an environment, with more than one address.
 func lockIndexAttribute() schema.Attribute {
 	attribute, _ := packageIndexAttribute().(schema.SingleNestedAttribute)
-	attribute.MarkdownDescription = "The package index (PEP 503) to resolve from, in place of `" + resolve.DefaultIndex + "`. Another address resolves again; a change of login or certificates does not."
+	attribute.MarkdownDescription = "The package index (PEP 503) to resolve from, in place of PyPI. Another address resolves again; a change of login or certificates does not."
 	attribute.Attributes = maps.Clone(attribute.Attributes)
 	for name, own := range map[string]schema.Attribute{
 		"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from where uv runs: `https://packages.example.com/simple/`. A login in it is refused."},

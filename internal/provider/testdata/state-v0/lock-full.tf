@@ -6,9 +6,9 @@ resource "datalayer_package_lock" "l" {
   base_registry = { username = "puller", password_wo = "unused", password_wo_version = 2 }
 
   index = {
-    url                 = "https://pypi.org/simple"
+    url                 = "https://mirror.example.com/simple"
     password_wo_version = 1
-    extra_urls          = ["https://pypi.org/simple/"]
+    extra_urls          = ["https://mirror.example.com/simple/"]
   }
 
   only_binary     = true
