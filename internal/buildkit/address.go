@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -69,6 +70,8 @@ func ValidateAddress(address string) error {
 		}
 		if _, port, err := net.SplitHostPort(parsed.Host); err != nil || port == "" || parsed.Hostname() == "" {
 			return fault("a tcp:// address needs host and port")
+		} else if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			return fault("a port is a number from 1 to 65535")
 		}
 	case "docker-container", "kube-pod", "ssh":
 		if _, err := commandOf(address); err != nil {

@@ -1,10 +1,15 @@
 package buildkit
 
 import (
+	"crypto/tls"
 	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -79,10 +84,44 @@ func TestVersionsThatAreTooOld(t *testing.T) {
 
 func TestUnreachableNamesTLSWhereTheConnectionIsDropped(t *testing.T) {
 	var found *problem.Problem
-	if err := unreachable("tcp://a:1", errors.New("error reading server preface: EOF")); !errors.As(err, &found) || !strings.Contains(found.Advice, "TLS") {
+	if err := unreachable("tcp://a:1", addressArgument, errors.New("error reading server preface: EOF")); !errors.As(err, &found) || !strings.Contains(found.Advice, "TLS") {
 		t.Errorf("advice does not name TLS: %v", found)
 	}
-	if err := unreachable("tcp://a:1", errors.New("connection refused")); !errors.As(err, &found) || strings.Contains(found.Advice, "TLS") {
+	if err := unreachable("tcp://a:1", addressArgument, errors.New("connection refused")); !errors.As(err, &found) || strings.Contains(found.Advice, "TLS") {
 		t.Errorf("advice names TLS for a refused connection: %v", found)
+	}
+}
+
+// TestServerThatIsNoBuildKitIsCalledSo asks real ones: what gRPC says of each is not ours to know.
+func TestServerThatIsNoBuildKitIsCalledSo(t *testing.T) {
+	ca := enginetest.NewCA(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	// A TLS server that knows of no protocols, such as one for another service.
+	pair := ca.Server(t)
+	certificate, err := tls.X509KeyPair([]byte(pair.Certificate), []byte(pair.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() { _ = http.Serve(listener, http.NotFoundHandler()) }()
+	for name, c := range map[string]struct {
+		address string
+		options []Option
+	}{
+		"HTTP":           {"tcp://" + strings.TrimPrefix(web.URL, "http://"), nil},
+		"TLS of another": {"tcp://" + listener.Addr().String(), []Option{WithTLS(TLS{CA: ca.PEM})}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Connect(t.Context(), c.address, 1, slog.New(slog.DiscardHandler), c.options...)
+			var found *problem.Problem
+			if !errors.As(err, &found) || found.Title != "Server at the address is not BuildKit" || !strings.Contains(found.Advice, "buildkit.address") {
+				t.Errorf("error is %v", err)
+			}
+		})
 	}
 }

@@ -20,6 +20,12 @@ const DefaultSBOMGenerator = "docker.io/docker/buildkit-syft-scanner:stable-1"
 // withoutSBOM is the way out that every failure of a generator names.
 const withoutSBOM = "Set attestations.sbom_generator to a generator that this network reaches, pinned by digest, or attestations.sbom = false to build without an SBOM."
 
+// generatorLogin is where the login for a generator comes from.
+const generatorLogin = " Where its registry asks for a login, it is that of the provider's registries, then of the Docker configuration, for its host."
+
+// otherSBOM is the way out where a generator was reached, and did not do.
+const otherSBOM = "The generator was reached and run. Its own words are above: set attestations.sbom_generator to another, pinned by digest, or attestations.sbom = false to build without an SBOM."
+
 // attributes are BuildKit's own names for what is asked for.
 // The generator is told a time, since BuildKit passes none: equal content then gives an equal SBOM.
 func (a Attestations) attributes() map[string]string {
@@ -42,7 +48,7 @@ func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 	pinned, err := registry.Resolve(ctx, named)
 	if err != nil {
 		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
-			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM}
+			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM + generatorLogin}
 	}
 	return pinned.WithDigest(pinned.Digest), nil
 }
@@ -56,18 +62,18 @@ func (f buildFailure) generatorProblem(err error) error {
 	if generator.Digest == "" {
 		return nil
 	}
-	title := ""
+	title, advice := "", otherSBOM
 	switch {
 	case f.step != nil && strings.Contains(f.step.name, "generating sbom using"):
 		title = "SBOM generator failed"
 	case notAnSBOM.MatchString(err.Error()):
 		title = "SBOM generator wrote something else"
 	case strings.Contains(err.Error(), generator.Digest):
-		title = "SBOM generator cannot be pulled"
+		title, advice = "SBOM generator cannot be pulled", withoutSBOM+generatorLogin
 	default:
 		return nil
 	}
-	p := f.at("attestations", f.problem(title, err, withoutSBOM))
+	p := f.at("attestations", f.problem(title, f.withRefusal(err, generator.Host), advice))
 	p.Object = generator.String() + ", for " + p.Object
 	return p
 }
@@ -84,7 +90,7 @@ func checkStatements(request Request, statements []image.Attestation) error {
 		object := fmt.Sprintf("image for %s, %s", request.Repository, platform)
 		if request.Attestations.SBOM && !has(platform, image.PredicateSPDX) {
 			return &problem.Problem{Title: "SBOM generator wrote no SBOM", Path: []any{"attestations", "sbom_generator"}, Object: request.Attestations.SBOMGenerator.String() + ", for the " + object,
-				Cause: errors.New("it ended without an error, and the pushed index carries no SPDX statement"), Advice: withoutSBOM}
+				Cause: errors.New("it ended without an error, and the pushed index carries no SPDX statement"), Advice: otherSBOM}
 		}
 		if request.Attestations.Provenance != "" && !has(platform, image.PrefixProvenance) {
 			return &problem.Problem{Title: "Image was pushed without its provenance", Path: []any{"attestations", "provenance"}, Object: object,

@@ -55,7 +55,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	hidden := append(request.loginSecrets(ctx), request.secrets()...)
 	masker := secret.NewMasker(hidden...)
 	credentials := newCredentialServer(request.Credentials)
-	followed := newProgress(ctx, d.logger, masker)
+	followed := newProgress(ctx, d.logger.With("daemon", withoutPassword(d.Address), "platforms", strings.Join(request.Platforms, ",")), masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
 	go func() {
@@ -172,7 +172,9 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 	case s.result.Python != "" && s.result.Python != short:
 		err = unsuitableBase(s.request, fmt.Errorf("it has Python %s on one platform and %s on another", s.result.Python, short))
 	default:
-		err = r.content().fits()
+		if err = r.content().fits(); err == nil {
+			err = checkHeader(s.request, found.Python)
+		}
 	}
 	s.result.Python = short
 	return found, err

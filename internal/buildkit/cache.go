@@ -3,6 +3,7 @@ package buildkit
 import (
 	_ "embed"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/moby/buildkit/client"
@@ -52,6 +53,27 @@ func (c Cache) exports() []client.CacheOptionsEntry {
 	return []client.CacheOptionsEntry{{Type: registryCache, Attrs: map[string]string{
 		"ref": c.Export.String(), "mode": "max", "image-manifest": "true", "oci-mediatypes": "true", "ignore-error": "true",
 	}}}
+}
+
+// of is the cache of one daemon among several, which has these platforms: one tag cannot take the steps of all. What was
+// exported so is imported so, beside what one daemon exported.
+func (c Cache) of(platforms []string) Cache {
+	own := func(ref reference.Reference) (reference.Reference, bool) {
+		tag := ref.Tag + "-" + strings.ReplaceAll(strings.Join(platforms, "-"), "/", "-")
+		if ref.Tag == "" || ref.Digest != "" || !reference.ValidTag(tag) {
+			return ref, false
+		}
+		return ref.WithTag(tag), true
+	}
+	imports := slices.Clone(c.Imports)
+	for _, from := range c.Imports {
+		if ref, other := own(from); other {
+			imports = append(imports, ref)
+		}
+	}
+	c.Imports = imports
+	c.Export, _ = own(c.Export)
+	return c
 }
 
 // installed gives the state whose root holds the report on what is installed, by a step of its own. A cache in a registry

@@ -36,20 +36,32 @@ type Daemon struct {
 	after func(time.Duration) <-chan time.Time
 }
 
+// reach is how Connect reaches the daemon.
+type reach struct {
+	tls *TLS
+	// argument is where the configuration says the address.
+	argument string
+}
+
 // Option changes how Connect reaches the daemon.
-type Option func(*TLS) *TLS
+type Option func(*reach)
 
 // WithTLS makes the connection with TLS; the address is a tcp:// one.
-func WithTLS(settings TLS) Option { return func(*TLS) *TLS { return &settings } }
+func WithTLS(settings TLS) Option { return func(r *reach) { r.tls = &settings } }
+
+// FromArgument says which argument the address is from, for errors: buildkit.nodes["linux/arm64"]. Default: buildkit.address.
+func FromArgument(name string) Option { return func(r *reach) { r.argument = name } }
+
+const addressArgument = "buildkit.address"
 
 // Connect reaches the daemon and asks for its version and platforms: creating a client alone never fails.
 // maxParallel bounds the builds that run at once through this Daemon.
 func Connect(ctx context.Context, address string, maxParallel int64, logger *slog.Logger, options ...Option) (*Daemon, error) {
-	var settings *TLS
+	how := reach{argument: addressArgument}
 	for _, option := range options {
-		settings = option(settings)
+		option(&how)
 	}
-	link, err := newLink(address, settings)
+	link, err := newLink(address, how)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +129,19 @@ func checkVersion(address, version string) error {
 		Advice: fmt.Sprintf("Version %d.%d or newer is needed: older ones cannot write images whose bytes are the same at each build.", oldest[0], oldest[1])}
 }
 
-func unreachable(address string, err error) error {
-	advice := "Check that the daemon runs and that its address is right (provider buildkit.address, then " + AddressVariable + ")."
+// otherProtocol are gRPC's words for a server that chose no HTTP/2 in the TLS handshake, and for one that answers in HTTP/1.
+var otherProtocol = lazyregexp.New(`missing selected ALPN property|looked like an HTTP/1`)
+
+func unreachable(address, argument string, err error) error {
+	from := argument
+	if argument == addressArgument {
+		from += ", then " + AddressVariable
+	}
+	advice := "Check that the daemon runs and that its address is right (provider " + from + ")."
 	switch {
+	case otherProtocol.MatchString(err.Error()):
+		return &problem.Problem{Title: "Server at the address is not BuildKit", Object: address, Cause: errors.New("it answers in another protocol than HTTP/2, which BuildKit speaks"),
+			Advice: "Check host and port (provider " + from + "): a web server, or a proxy that does not pass HTTP/2 on, is not the daemon."}
 	case strings.HasPrefix(address, "unix://"):
 		advice += " For a socket, check too that this user may open it."
 	case strings.Contains(err.Error(), "server preface") || strings.Contains(err.Error(), "broken pipe") || strings.Contains(err.Error(), "reset by peer"):

@@ -90,8 +90,9 @@ func (d *Daemon) Errand(ctx context.Context, errand Errand, do func(context.Cont
 		return err
 	}
 	logins := Request{Base: errand.Image, Repository: errand.Image.Repository, Credentials: errand.Credentials}.loginSecrets(ctx)
-	masker := secret.NewMasker(append(logins, errand.Masked...)...)
-	followed := newProgress(ctx, d.logger, masker)
+	hidden := append(logins, errand.Masked...)
+	followed := newProgress(ctx, d.logger, secret.NewMasker(hidden...))
+	credentials := newCredentialServer(errand.Credentials)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
 	go func() {
@@ -99,7 +100,7 @@ func (d *Daemon) Errand(ctx context.Context, errand Errand, do func(context.Cont
 		followed.follow(statuses)
 	}()
 	var fault error
-	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(&credentialServer{source: errand.Credentials}, errand.Secrets)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
+	_, err = d.client.Build(ctx, client.SolveOpt{Session: attachables(credentials, errand.Secrets)}, "", func(ctx context.Context, daemon gateway.Client) (*gateway.Result, error) {
 		fault = do(ctx, &ErrandRun{errand: errand, platform: llb.Platform(parsed), daemon: daemon})
 		return gateway.NewResult(), fault
 	}, statuses)
@@ -107,7 +108,10 @@ func (d *Daemon) Errand(ctx context.Context, errand Errand, do func(context.Cont
 	if err == nil {
 		return nil
 	}
-	return d.errandFailure(ctx, errand, followed, masker, fault, err)
+	if refusal := credentials.refusal(errand.Image.Host); refusal != nil {
+		err = fmt.Errorf("%w\n%w", err, refusal)
+	}
+	return d.errandFailure(ctx, errand, followed, secret.NewMasker(append(hidden, credentials.seen()...)...), fault, err)
 }
 
 func (d *Daemon) errandFailure(ctx context.Context, errand Errand, followed *progress, masker secret.Masker, fault, err error) error {

@@ -13,15 +13,17 @@ import (
 // link is how an address is reached.
 type link struct {
 	address string
-	options []client.ClientOpt
+	// argument is where the configuration says the address.
+	argument string
+	options  []client.ClientOpt
 	// tls is nil where none is spoken; program is nil where none is started.
 	tls     *tls.Config
 	program *program
 }
 
-func newLink(address string, settings *TLS) (*link, error) {
-	l := &link{address: address}
-	if settings != nil {
+func newLink(address string, how reach) (*link, error) {
+	l := &link{address: address, argument: how.argument}
+	if settings := how.tls; settings != nil {
 		if err := settings.Check(address); err != nil {
 			return nil, err
 		}
@@ -55,9 +57,9 @@ func (l *link) unreachable(ctx context.Context, err error) error {
 		return l.program.failed(err)
 	}
 	if strings.HasPrefix(l.address, "tcp://") && ctx.Err() == nil {
-		if found := tlsFailure(ctx, l.address, l.tls); found != nil {
+		if found := tlsFailure(ctx, l.address, l.argument, l.tls); found != nil {
 			return found
 		}
 	}
-	return unreachable(l.address, err)
+	return unreachable(l.address, l.argument, err)
 }

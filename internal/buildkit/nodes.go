@@ -79,7 +79,7 @@ func (p *Publisher) build(ctx context.Context, shares []share, request Request, 
 	for i, s := range shares {
 		group.Go(func() (err error) {
 			own := request
-			own.Platforms = s.platforms
+			own.Platforms, own.Cache = s.platforms, request.Cache.of(s.platforms)
 			results[i], err = s.daemon.Build(building, own, base)
 			return err
 		})
@@ -108,6 +108,9 @@ func (p *Publisher) build(ctx context.Context, shares []share, request Request, 
 	p.removeIndexes(ctx, request.Repository, indexes)
 	whole := *results[0]
 	whole.Digest = digest
+	for _, other := range results[1:] {
+		whole.Unexported = errors.Join(whole.Unexported, other.Unexported)
+	}
 	return &whole, nil
 }
 

@@ -3,6 +3,7 @@ package buildkit_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 func (b *bench) withNode(t *testing.T, address string) buildkit.Request {
 	t.Helper()
 	b.publisher.Nodes = map[string]func(context.Context) (*buildkit.Daemon, error){"linux/386": func(ctx context.Context) (*buildkit.Daemon, error) {
-		daemon, err := buildkit.Connect(ctx, address, 1, b.publisher.Logger)
+		daemon, err := buildkit.Connect(ctx, address, 1, b.publisher.Logger, buildkit.FromArgument(`buildkit.nodes["linux/386"]`))
 		if err == nil {
 			t.Cleanup(func() { _ = daemon.Close() })
 		}
@@ -112,12 +113,21 @@ func TestIndexThatIsRefusedLeavesNoPart(t *testing.T) {
 
 func TestNodeThatFailsStopsTheOthers(t *testing.T) {
 	b := newBench(t)
-	request := b.withNode(t, enginetest.StartPlainRemote(t))
+	node := enginetest.StartPlainRemote(t)
+	request := b.withNode(t, node)
 	request.Spec.PostInstall = []environment.Command{{Command: "exit 7"}}
+	logged := &strings.Builder{}
+	b.daemon.SetLogger(slog.New(slog.NewTextHandler(logged, nil)))
 	_, err := b.publish(t.Context(), request)
 	var found *problem.Problem
 	if !errors.As(err, &found) || found.Title != "Post-install command failed" {
 		t.Fatalf("error is %v", err)
+	}
+	if !strings.Contains(found.Object, "for linux/386 on "+node) && !strings.Contains(found.Object, "for linux/amd64 on "+b.BuildkitAddress) {
+		t.Errorf("neither daemon nor platform is in %q", found.Object)
+	}
+	if !strings.Contains(logged.String(), "platforms=linux/amd64") || !strings.Contains(logged.String(), "daemon="+b.BuildkitAddress) {
+		t.Errorf("the log does not say where its steps run:\n%s", logged)
 	}
 	if left := b.ours(t); len(left) > 0 {
 		t.Errorf("left in the registry: %v", left)
@@ -129,6 +139,9 @@ func TestNodeThatIsNotThereIsNamed(t *testing.T) {
 	_, err := b.publish(t.Context(), b.withNode(t, "tcp://127.0.0.1:1"))
 	if err == nil || !strings.Contains(err.Error(), "BuildKit daemon does not answer: tcp://127.0.0.1:1") {
 		t.Fatalf("error is %v", err)
+	}
+	if detail := problem.From(err, "")[0].Detail(); !strings.Contains(detail, `buildkit.nodes["linux/386"]`) || strings.Contains(detail, "buildkit.address") {
+		t.Errorf("the detail does not name the node:\n%s", detail)
 	}
 	if left := b.ours(t); len(left) > 0 {
 		t.Errorf("left in the registry: %v", left)

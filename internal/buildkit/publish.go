@@ -151,6 +151,9 @@ func baseProblem(request Request, err error) error {
 	if errors.As(err, &inner) {
 		p.Cause = inner.Cause
 	}
+	if errors.Is(err, image.ErrNotImage) {
+		p.Advice = "It may be a build cache, an attestation or another artifact: name the digest of the image itself."
+	}
 	return p
 }
 

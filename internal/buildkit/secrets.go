@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moby/buildkit/session/secrets/secretsprovider"
+
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -21,6 +23,9 @@ const (
 	// triggerSecret, with a digest behind it, is never given.
 	triggerSecret = "datalayer-rebuild-trigger"
 )
+
+// MaxSecret is how many bytes a secret of a build may have: what BuildKit's client sends at most.
+const MaxSecret = secretsprovider.MaxSecretSize
 
 // mounts are all secrets of the request by their id.
 func (r Request) mounts() map[string][]byte {

@@ -21,7 +21,7 @@ const http2Protocol = "h2"
 // tlsFailure finds out whether TLS is why a daemon at a tcp:// address did not answer, by a handshake of its own: of a
 // daemon that refuses a client, gRPC tells only that the connection broke. It gives nil where TLS is not the reason.
 // config is nil where the connection was made without TLS.
-func tlsFailure(ctx context.Context, address string, config *tls.Config) error {
+func tlsFailure(ctx context.Context, address, argument string, config *tls.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseWithin)
 	defer cancel()
 	if config == nil {
@@ -41,7 +41,7 @@ func tlsFailure(ctx context.Context, address string, config *tls.Config) error {
 		return nil
 	case errors.As(fault, &name):
 		p.Title = "TLS certificate of BuildKit is for another name"
-		p.Advice = "The daemon's certificate has to name the host of buildkit.address (subject alternative name). Use a name that it has, or issue another."
+		p.Advice = "The daemon's certificate has to name the host of " + argument + " (subject alternative name). Use a name that it has, or issue another."
 	case errors.As(fault, &untrusted):
 		p.Title = "TLS certificate of BuildKit is not trusted"
 		p.Advice = "buildkit.tls.ca has to be the certificate of the authority that signed the daemon's. Check too that the certificate has not expired. `openssl s_client -connect HOST:PORT -showcerts` shows what the daemon sends."

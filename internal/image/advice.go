@@ -26,6 +26,8 @@ func report(title string, repo reference.Repository, object string, err error) e
 func advice(repo reference.Repository, err error) string {
 	var e *Error
 	switch {
+	case errors.Is(err, ErrNotImage):
+		return "It may be a build cache, an attestation or another artifact: name the tag or digest of the image itself."
 	case Denied(err):
 		return fmt.Sprintf("%s answered %d to a request with %s: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
 			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then in the Docker configuration (DOCKER_CONFIG or "+
@@ -36,6 +38,8 @@ func advice(repo reference.Repository, err error) string {
 		return fmt.Sprintf("Check the name of the repository and what is asked for in it; a registry may also answer 404 where the credentials for %s have no right to look.", repo.Host)
 	case status(err) == http.StatusTooManyRequests:
 		return fmt.Sprintf("%s limits the rate of requests: try again later, or give credentials for it if it was asked anonymously.", repo.Host)
+	case Transient(err) && reference.PlainHTTP(repo.Host):
+		return fmt.Sprintf("%s could not answer, also when asked again: check that it runs and is reachable. A registry on this machine's loopback is asked in plain HTTP; one that speaks TLS there is reached by a name of its own.", repo.Host)
 	case Transient(err):
 		return fmt.Sprintf("%s could not answer, also when asked again: check that it is reachable and try again.", repo.Host)
 	case errors.As(err, &e) && e.Status == 0 && !errors.Is(err, io.EOF):

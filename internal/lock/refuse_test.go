@@ -264,7 +264,7 @@ func TestAdviceOnIndexesNamesWhatThisReleaseHas(t *testing.T) {
 		"--no-index", "--trusted-host x", "attrs @ https://${TOKEN}@x/attrs-1.zip " + hashA,
 	} {
 		advice := parseProblems(t, "six==1 "+hashA+"\n"+line)[0].Advice
-		if !strings.Contains(advice, "the base's pip configuration") || strings.Contains(advice, "package_index") {
+		if !strings.Contains(advice, "the base's pip configuration") || !strings.Contains(advice, "package_index") {
 			t.Errorf("%q: the advice is %q", line, advice)
 		}
 	}

@@ -82,7 +82,7 @@ func sharedArguments() map[string]schema.Attribute {
 			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 				"command": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. Given to `/bin/sh -c`; it may span lines."},
-				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies that are set. Default: cut off."},
+				"network": schema.BoolAttribute{Optional: true, MarkdownDescription: "Network access during the command: `true` gives the daemon's network, with the proxies of the Terraform process (`HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`) and, where `DATALAYER_CA_BUNDLE` is set, its certificates as `/run/secrets/datalayer-ca-bundle`, which the command itself has to name (`curl --cacert`). Default: cut off."},
 			}}},
 		"base_registry": sourceRegistryAttribute("base"),
 		"rebuild_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,

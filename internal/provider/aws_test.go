@@ -104,6 +104,28 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 	}
 }
 
+func TestAWS_RoleOfTheBaseOfALockIsCheckedAtPlan(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	s := newStackWithoutEngine(t)
+	config := func(host, login string) string {
+		return fmt.Sprintf("resource \"datalayer_package_lock\" \"l\" {\n  requirements = [\"six\"]\n  base = \"%s/base@sha256:%064d\"\n  base_registry = { %s }\n}\n", host, 1, login)
+	}
+	role := fmt.Sprintf("role_arn = %q", someARN)
+	s.run(t, resource.TestStep{Config: config(ecrHost, role), PlanOnly: true, ExpectNonEmptyPlan: true},
+		resource.TestStep{Config: later("x", fmt.Sprintf("%q", someARN)) + config(ecrHost, "role_arn = terraform_data.x.output"), PlanOnly: true, ExpectNonEmptyPlan: true})
+	for name, tt := range map[string]struct{ host, login, says string }{
+		"elsewhere": {"r.example.com", role, `Image to read is not on Amazon ECR`},
+		"both":      {ecrHost, role + `, username = "u", password_wo = "p"`, `Login and role for one registry`},
+		"no ARN":    {ecrHost, `role_arn = "reader"`, `Invalid role ARN`},
+		"no user":   {"r.example.com", `password_wo = "p"`, `Missing registry user name`},
+		"empty":     {"r.example.com", `username = "u", password_wo = ""`, `Empty registry password at plan`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.run(t, resource.TestStep{Config: config(tt.host, tt.login), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})
+		})
+	}
+}
+
 func TestAWS_RoleOfABaseImageIsCheckedAtPlan(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	s := newStackWithoutEngine(t)

@@ -31,9 +31,11 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 		"other platform":         {on(plain, "apt", "  platforms = [\"linux/arm64\"]"), says("Parent image lacks the platform", "linux/arm64")},
 		"a hash that does not fit": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", base.KernelLock+"colorama==0.4.6 --hash=sha256:"+strings.Repeat("0", 64)+"\n")),
 			says("Hash mismatch in the locked packages", "colorama")},
-		"half a kernel stack":  {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", testdata(t, "six.lock"))), says("Kernel lock is not a whole kernel stack", "ipykernel, jupyter-client, jupyter-server")},
-		"no tag and no digest": {on(s.RegistryHost+"/debian", "apt", ""), says("Plain image without a tag or digest")},
-		"unknown source":       {on(plain, "conda", ""), says("Invalid python", `"image" or "apt"`)},
+		"half a kernel stack":              {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", testdata(t, "six.lock"))), says("Kernel lock is not a whole kernel stack", "ipykernel, jupyter-client, jupyter-server")},
+		"kernel stack of another Python":   {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# python: 3.12\n"+base.KernelLock)), says("Lock is for another Python", "kernel_lock", "resolved for Python 3.12", "the base has 3.13")},
+		"kernel stack of another platform": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# platform: aarch64-manylinux_2_28\n"+base.KernelLock)), says("Lock is for another platform", "kernel_lock", "resolved for linux/arm64", "linux/amd64")},
+		"no tag and no digest":             {on(s.RegistryHost+"/debian", "apt", ""), says("Plain image without a tag or digest")},
+		"unknown source":                   {on(plain, "conda", ""), says("Invalid python", `"image" or "apt"`)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

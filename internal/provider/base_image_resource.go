@@ -8,6 +8,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
@@ -47,7 +48,24 @@ func (r *baseImageResource) ValidateConfig(ctx context.Context, req resource.Val
 	}
 	if locked, err := lock.Parse(config.KernelLock.ValueString()); err == nil { // Where it is none, the attribute's own validator has said so.
 		appendProblems(&resp.Diagnostics, base.CheckKernelLock(locked), "Invalid kernel_lock")
+		appendProblems(&resp.Diagnostics, staleKernelLock(ctx, locked, config.Platforms), "Kernel lock does not fit the platforms")
 	}
+}
+
+// staleKernelLock says that the kernel lock was made for another platform; its Python is held against the image's at apply.
+func staleKernelLock(ctx context.Context, locked *lock.Lock, platforms types.List) error {
+	var known environment.Known
+	switch {
+	case platforms.IsNull():
+		known.Platforms = []string{environment.DefaultPlatform}
+	case whollyKnown(ctx, platforms):
+		known.Platforms = texts(platforms)
+	}
+	faults := known.CheckLock(locked)
+	for _, fault := range faults {
+		fault.Path = []any{"kernel_lock"}
+	}
+	return faults.Err()
 }
 
 func (r *baseImageResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {

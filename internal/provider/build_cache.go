@@ -19,10 +19,10 @@ func buildCacheAttribute() schema.Attribute {
 		MarkdownDescription: "Where finished steps of a build are kept beside the daemon's own cache: in registries, so that several daemons share them and a prune does not lose them. It decides how long a build takes, never what it makes: it is not part of the cache key, and a change updates in place and builds nothing. " +
 			"The daemon takes the login for each host from where all logins come from.",
 		Attributes: map[string]schema.Attribute{
-			"import": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(cacheSource())},
+			"import": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}, listvalidator.ValueStringsAre(cacheSource())},
 				MarkdownDescription: "The caches to look through, as `host/path:tag` or `host/path@sha256:…`. One that is not there or cannot be read is passed over, and the log says so."},
 			"export": schema.StringAttribute{Optional: true, Validators: []validator.String{cacheTarget()},
-				MarkdownDescription: "The tag that takes every step of the build (`mode=max`), as `host/path:tag`; it is overwritten at each build, and destroy leaves it. A cache that cannot be written fails no build: it is a warning. Whoever may write it decides what later builds take for their own steps, so keep it as closed as `repository`."},
+				MarkdownDescription: "The tag that takes every step of the build (`mode=max`), as `host/path:tag`; it is overwritten at each build, also where it names an image, and destroy leaves it. With `platforms` on several daemons each exports to a tag of its own, `<tag>-<platform>` (`main-linux-arm64`), and `import` looks through those too. A cache that cannot be written fails no build: it is a warning. Whoever may write it decides what later builds take for their own steps, so keep it as closed as `repository`."},
 		}}
 }
 
@@ -32,7 +32,7 @@ func cacheSource() validator.String {
 		if err == nil && ref.Tag == "" && ref.Digest == "" {
 			err = &problem.Problem{Title: "Build cache without a tag or digest", Object: value, Advice: "Write host/path:tag or host/path@sha256:… ."}
 		}
-		return err
+		return inForm("host/path:tag or host/path@sha256:…", value, err)
 	}}
 }
 
@@ -42,7 +42,7 @@ func cacheTarget() validator.String {
 		if err == nil && (ref.Tag == "" || ref.Digest != "") {
 			err = &problem.Problem{Title: "Build cache is not exported to a tag", Object: value, Advice: "Write host/path:tag: the digest of a cache is known only once it is exported."}
 		}
-		return err
+		return inForm("host/path:tag", value, err)
 	}}
 }
 

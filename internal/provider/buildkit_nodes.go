@@ -38,21 +38,24 @@ func (s *services) connect(ctx context.Context) (*buildkit.Daemon, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.connectTo(ctx, address)
+	return s.connectTo(ctx, address, "buildkit.address")
 }
 
 // connectors give the daemons of buildkit.nodes.
 func (s *services) connectors() map[string]func(context.Context) (*buildkit.Daemon, error) {
 	connectors := map[string]func(context.Context) (*buildkit.Daemon, error){}
 	for platform, address := range s.nodes {
-		connectors[platform] = func(ctx context.Context) (*buildkit.Daemon, error) { return s.connectTo(ctx, address) }
+		connectors[platform] = func(ctx context.Context) (*buildkit.Daemon, error) {
+			return s.connectTo(ctx, address, fmt.Sprintf("buildkit.nodes[%q]", platform))
+		}
 	}
 	return connectors
 }
 
 // connectTo reaches a daemon at its first build and keeps it, so that max_parallel bounds all builds of a run. Builds
-// that ask at once share one attempt, and its failure; the one that began it may be cancelled without the others.
-func (s *services) connectTo(ctx context.Context, address string) (*buildkit.Daemon, error) {
+// that ask at once share one attempt, and its failure; the one that began it may be cancelled without the others. argument is
+// where the configuration says the address.
+func (s *services) connectTo(ctx context.Context, address, argument string) (*buildkit.Daemon, error) {
 	attempt := s.connecting.DoChan(address, func() (any, error) {
 		if daemon, ok := s.daemons.Load(address); ok {
 			return daemon, nil
@@ -61,7 +64,7 @@ func (s *services) connectTo(ctx context.Context, address string) (*buildkit.Dae
 		if err != nil {
 			return nil, err
 		}
-		var options []buildkit.Option
+		options := []buildkit.Option{buildkit.FromArgument(argument)}
 		// With nodes, the settings are for those among them that speak TLS.
 		if settings != nil && (len(s.nodes) == 0 || strings.HasPrefix(address, "tcp://")) {
 			options = append(options, buildkit.WithTLS(*settings))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -127,11 +128,29 @@ func validateBuildkitTLS(builder types.Object, diagnostics *diag.Diagnostics) {
 	if t.ca.isText() {
 		checked.CA = []byte(t.ca.value.Reveal())
 	}
-	address := member[types.String](builder, "address").ValueString()
-	if nodes := member[types.Map](builder, "nodes"); !nodes.IsNull() {
-		address = "" // It may be for a node.
-	}
-	if err := checked.Check(address); err != nil {
+	if err := checked.Check(addressOfTLS(builder)); err != nil {
 		appendProblems(diagnostics, err, "buildkit.tls cannot be used")
 	}
+}
+
+// addressOfTLS is an address that buildkit.tls is held against: one without TLS where none is known to speak it, so that the
+// settings are for nothing; otherwise none.
+func addressOfTLS(builder types.Object) string {
+	address := member[types.String](builder, "address")
+	if address.IsNull() {
+		return "" // The machine that applies says which.
+	}
+	addresses := []attr.Value{address}
+	for _, node := range member[types.Map](builder, "nodes").Elements() {
+		addresses = append(addresses, node)
+	}
+	for _, one := range addresses {
+		if text, ok := one.(types.String); !ok || text.IsUnknown() || strings.HasPrefix(text.ValueString(), "tcp://") {
+			return ""
+		}
+	}
+	if member[types.Map](builder, "nodes").IsUnknown() {
+		return ""
+	}
+	return address.ValueString()
 }

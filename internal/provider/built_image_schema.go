@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/listdefault"
@@ -45,16 +46,16 @@ func (builtImage) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state,
 func builtImageAttributes(ctx context.Context, made, base string, own map[string]schema.Attribute) map[string]schema.Attribute {
 	attributes := map[string]schema.Attribute{
 		"name": schema.StringAttribute{Required: true, Validators: []validator.String{environmentName()},
-			MarkdownDescription: "A name for people; it appears in messages only. Changes in place."},
+			MarkdownDescription: "A name for people, 1 to 128 characters without line breaks; it appears in messages only. Changes in place."},
 		"version": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("1"),
 			Validators:          []validator.String{versionLabel()},
-			MarkdownDescription: "A version for people; it appears in the tag. A change puts the new tag and then removes the old one, and builds nothing. Default: `1`."},
+			MarkdownDescription: "A version for people, 1 to 64 letters, digits, `.`, `_` or `-`; it appears in the tag. A change puts the new tag and then removes the old one, and builds nothing. Default: `1`."},
 		"repository": schema.StringAttribute{Required: true, Validators: []validator.String{repository()},
 			MarkdownDescription: "The repository that takes the image, with its registry host: `registry.example.com/team/env`. It must exist where the registry does not make repositories by itself. Another repository replaces the " + made + "."},
 		"registry": registryAttribute("The login for the host of `repository`."),
 		"platforms": schema.ListAttribute{Optional: true, Computed: true, ElementType: types.StringType,
 			Default:             listdefault.StaticValue(stringList(environment.DefaultPlatform)),
-			MarkdownDescription: "What to build for, in OCI spelling. " + base + " must have each, and the daemon must be able to run it. The contract knows `linux/amd64`, the default; the order has no meaning."},
+			MarkdownDescription: "What to build for, in OCI spelling: `" + strings.Join(environment.Platforms, "`, `") + "`. " + base + " must have each, and the daemon must be able to run it. The contract knows `linux/amd64`, the default; the order has no meaning."},
 		"labels": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Labels of the image, beside those of " + lowered(base) + ". Names that start with `io.datalayer.` are the provider's, and what looks like a credential is refused. They are part of the cache key."},
 		"attestations":  attestationsAttribute(),
@@ -62,7 +63,7 @@ func builtImageAttributes(ctx context.Context, made, base string, own map[string
 		"cache":         buildCacheAttribute(),
 
 		"attested": attestedAttribute(),
-		"digest":   schema.StringAttribute{Computed: true, MarkdownDescription: "The digest of what was pushed: a manifest for one platform, an index for several."},
+		"digest":   schema.StringAttribute{Computed: true, MarkdownDescription: "The digest of what was pushed: an index where there are `attestations` (the default) or several platforms, and a manifest for one platform without them. With provenance the index differs at each build; `manifests` holds what does not."},
 		"manifests": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Platform to the digest of its manifest, for runtimes that refuse an index."},
 		"tag":                    schema.StringAttribute{Computed: true, MarkdownDescription: "`v<version>-<8 hex>`, for people and for registries that remove what has no tag. Never launch from it. Null after an import that found no single such tag."},

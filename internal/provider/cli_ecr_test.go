@@ -194,6 +194,38 @@ func TestCLI_BaseOfOneAccountIsPushedToAnotherWithTwoNarrowRoles(t *testing.T) {
 
 // One registry for base and image, as most have it: one session for both, layers mounted, an index with attestations, a new
 // tag for a new version, an import, and a removal that leaves nothing of ours and all that is not.
+// A lock reads its base with a role of its own, and keeps nothing of it.
+func TestCLI_LockOfABaseOnECRTakesANarrowRole(t *testing.T) {
+	s := newECRStack(t)
+	pair := s.remote.CA.Client(t)
+	// The proxy leads to AWS alone, and uv and six come from the real index.
+	s.env["NO_PROXY"] = strings.TrimPrefix(s.env["NO_PROXY"]+",pypi.org,files.pythonhosted.org", ",")
+	if bundle := enginetest.CABundle(t); len(bundle) > 0 {
+		s.env["DATALAYER_CA_BUNDLE"] = enginetest.WritePEM(t, bundle)
+	}
+	s.write("main.tf", fmt.Sprintf(`
+provider "datalayer" {
+  buildkit = { address = %q, tls = { ca = %q, cert = %q, key = %q } }
+}
+resource "datalayer_package_lock" "l" {
+  requirements  = ["six"]
+  base          = %q
+  base_registry = { role_arn = %q }
+}
+`, s.remote.Address, enginetest.WritePEM(t, s.remote.CA.PEM), enginetest.WritePEM(t, pair.Certificate), enginetest.WritePEM(t, pair.Key), s.base, s.baseRole))
+	s.succeed("apply", "-auto-approve")
+	want := []string{policy(map[string][]string{awstest.ARN(baseAccount, baseRegion, "base"): pulls})}
+	if got := slices.Compact(s.Policies()); !slices.Equal(got, want) {
+		t.Errorf("asked for the policies\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	s.Forget()
+	s.planIsEmpty()
+	s.succeed("destroy", "-auto-approve")
+	if got := s.Policies(); len(got) > 0 {
+		t.Errorf("plan and destroy of a lock asked for %q", got)
+	}
+}
+
 func TestCLI_LifeOnOneECRRegistry(t *testing.T) {
 	s := newECRStack(t)
 	s.Mounting = true

@@ -9,7 +9,7 @@ import (
 )
 
 // The states in testdata/state-v0 were written by the release that began schema version 0, each for the configuration
-// of the same name; only the hosts were renamed. None is ever changed: a release that wants to is told here what it breaks.
+// of the same name; only the hosts were renamed, and for base-minimal the image that it was made on. None is ever changed: a release that wants to is told here what it breaks.
 const stateFolder = "state-v0/"
 
 func TestCLI_StateOfVersion0PlansNothing(t *testing.T) {

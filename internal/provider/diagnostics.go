@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"strings"
+
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
@@ -16,13 +18,21 @@ func appendProblems(diagnostics *diag.Diagnostics, err error, title string) {
 			continue
 		}
 		at := attributePath(p.Path)
-		detail := p.Detail()
-		if len(p.Path) > 1 {
-			// Terraform points to the line of the resource where it cannot find that of a nested value.
-			detail = at.String() + ": " + detail
-		}
-		diagnostics.AddAttributeError(at, p.Title, detail)
+		diagnostics.AddAttributeError(at, p.Title, withPath(at, p.Detail()))
 	}
+}
+
+// withPath begins a detail with the nested attribute that it is about, unless it does so itself: Terraform points to the line of
+// the resource where it cannot find that of a nested value.
+func withPath(at path.Path, detail string) string {
+	name := at.String()
+	if first, rest, more := strings.Cut(detail, "\n\n"); more && strings.HasPrefix(name, first) {
+		return name + "\n\n" + rest
+	}
+	if len(at.Steps()) < 2 || strings.HasPrefix(detail, name) {
+		return detail
+	}
+	return name + ": " + detail
 }
 
 // attributePath turns the path of a problem into Terraform's.

@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -27,7 +25,7 @@ var (
 
 func attestationsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true, Computed: true,
-		MarkdownDescription: "The in-toto statements that BuildKit attaches to the image. A change replaces the image, but for one that was built or imported without this argument. With a statement, `digest` is that of an index, which differs at each build; `manifests` are the images' own. It is not part of the cache key.",
+		MarkdownDescription: "The in-toto statements that BuildKit attaches to the image. A change replaces the image, but for one that was built or imported without this argument. With a statement, `digest` is that of an index, which differs at each build; `manifests` are the images' own. It is not part of the cache key. Left out, both statements are made, each with its default; an imported image gets none until its next build.",
 		Attributes: map[string]schema.Attribute{
 			"sbom": schema.BoolAttribute{Optional: true, Computed: true, MarkdownDescription: "Attach an SBOM (SPDX) for each platform. Default: `true`."},
 			"sbom_generator": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{pinnedReference()},
@@ -128,6 +126,6 @@ func adoptedAttestations(configured types.Object) types.Object {
 func validateSBOM(configured types.Object, diagnostics *diag.Diagnostics) {
 	sbom, generator := member[types.Bool](configured, "sbom"), member[types.String](configured, "sbom_generator")
 	if !sbom.IsNull() && !sbom.IsUnknown() && !sbom.ValueBool() && !generator.IsNull() && !generator.IsUnknown() {
-		diagnostics.AddAttributeError(attributePath([]any{"attestations", "sbom_generator"}), "SBOM generator without an SBOM", fmt.Sprintf("attestations.sbom is false, so %q would never run. Remove one of the two.", generator.ValueString()))
+		diagnostics.AddAttributeError(attributePath([]any{"attestations", "sbom_generator"}), "SBOM generator without an SBOM", "attestations.sbom is false, so attestations.sbom_generator would never run. Remove one of the two.")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
@@ -62,9 +63,11 @@ func TestAttestations_OfAnImportedImageReplaceNothing(t *testing.T) {
 	s := newStack(t)
 	reference, _ := s.retained(t, "")
 	with := s.config(fmt.Sprintf("attestations = { sbom_generator = %q }", s.GeneratorReference))
-	s.run(t,
+	s.runUntil(t, func(*terraform.State) error {
+		s.warned(t, "Image lacks attestations that are asked for", "SBOM of linux/amd64, provenance of linux/amd64", "-replace")
+		return s.left(t)
+	},
 		resource.TestStep{Config: importing(reference, with), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate), ConfigStateChecks: []statecheck.StateCheck{known("attested", knownvalue.ListExact(nil))}},
 		resource.TestStep{Config: with, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
 	)
-	s.warned(t, "Image lacks attestations that are asked for", "SBOM of linux/amd64, provenance of linux/amd64", "-replace")
 }

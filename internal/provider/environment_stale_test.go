@@ -74,3 +74,10 @@ func TestStaleLock_AtApplyByTheLabelsOfTheBase(t *testing.T) {
 		})
 	}
 }
+
+// TestStaleLock_AtApplyByThePythonOfTheBase has a base without labels: what the build finds in it is compared.
+func TestStaleLock_AtApplyByThePythonOfTheBase(t *testing.T) {
+	s := newStack(t)
+	config := s.config(fmt.Sprintf("lock = %q", "# python: 3.12\n"+testdata(t, "six.lock")))
+	s.run(t, resource.TestStep{Config: config, ExpectError: says("Lock is for another Python", "resolved for Python 3.12", "the base has "+s.BasePython)})
+}

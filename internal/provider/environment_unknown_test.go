@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -104,7 +105,12 @@ func TestUnknown_ArgumentPlansAndIsKnownAfterApply(t *testing.T) {
 				nullable = []string{"lock_digest"}
 			}
 			s.startCounting()
-			s.run(t, resource.TestStep{
+			s.runUntil(t, func(*terraform.State) error {
+				if name == "package index" {
+					s.warned(t, "Package index without a lock")
+				}
+				return s.left(t)
+			}, resource.TestStep{
 				Config: later("x", tt.later) + config, ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: checks},
 				ConfigStateChecks: []statecheck.StateCheck{allKnown(nullable...), s.holds(t)},
 			})
@@ -144,7 +150,10 @@ func TestUnknown_AttestationsReplaceWhatHasSome(t *testing.T) {
 		resource.TestStep{Config: config("min"), ConfigPlanChecks: expect(plancheck.ResourceActionCreateBeforeDestroy), ConfigStateChecks: []statecheck.StateCheck{s.holds(t)}},
 	)
 	imported, _ := s.retained(t, "")
-	s.run(t, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
+	s.runUntil(t, func(*terraform.State) error {
+		s.warned(t, "Image lacks attestations that are asked for", "lacks: provenance of linux/amd64")
+		return s.left(t)
+	}, resource.TestStep{Config: importing(imported, config("max")), ConfigPlanChecks: expect(plancheck.ResourceActionUpdate)})
 }
 
 func TestUnknown_VersionMovesTheTagInPlace(t *testing.T) {
@@ -176,8 +185,8 @@ func TestUnknown_ValueThatIsWrongFailsAtApplyAndLeavesNothing(t *testing.T) {
 		"label":     {`"x"`, `labels = { "io.datalayer.${terraform_data.x.output}" = "1" }`, []string{"Reserved label"}},
 		"platform":  {`"linux/amd46"`, `platforms = [terraform_data.x.output]`, []string{"Unknown platform", "linux/amd46"}},
 		"version":   {`"a b"`, `version = terraform_data.x.output`, []string{"version", "a b"}},
-		"secret":    {`null`, `build_secrets_wo = { a = terraform_data.x.output }`, []string{"Build secret without a value", `"a" is null`}},
-		"index":     {`"/etc/ssl/ca.pem"`, `package_index = { url = "https://h.example/simple/", ca_certificates = terraform_data.x.output }`, []string{"No CA certificate for the package index"}},
+		"secret":    {`null`, "build_secrets_wo = { a = terraform_data.x.output }\n post_install = [{ command = \"true\" }]", []string{"Build secret without a value", `"a" is null`}},
+		"index":     {`"/etc/ssl/ca.pem"`, fmt.Sprintf("lock = %q\n", testdata(t, "six.lock")) + `package_index = { url = "https://h.example/simple/", ca_certificates = terraform_data.x.output }`, []string{"No CA certificate for the package index"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

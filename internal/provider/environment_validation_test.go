@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 )
 
 // mistake is a configuration that plan refuses: where it is wrong, and what the error says of the value and the fix.
@@ -141,16 +142,21 @@ func TestValidation_OfTheContent(t *testing.T) {
 		{"mode", file(`path = "/srv/a", content = "a", mode = "4755"`), at("files", 1, "mode"), []string{"Invalid file mode", `"4755"`, `"0755"`}},
 		{"two contents", file(`path = "/srv/a", content = "a", content_base64 = "YQ=="`), at("files", 1), []string{"one content", "/srv/a", "exactly one"}},
 		{"no content", file(`path = "/srv/a"`), at("files", 1), []string{"one content", "/srv/a", "exactly one"}},
-		{"generator by tag", s.config(`attestations = { sbom_generator = "h.example/gen:1" }`), at("attestations", "sbom_generator"), []string{"Image reference without a digest", "h.example/gen:1"}},
-		{"provenance", s.config(`attestations = { provenance = "full" }`), at("attestations", "provenance"), []string{"Invalid provenance", `"full"`, `"max"`}},
+		{"generator by tag", s.config(`attestations = { sbom_generator = "h.example/gen:1" }`), at("attestations", "sbom_generator"), []string{"Image reference without a digest", "h.example/gen:1", "attestations.sbom_generator: "}},
+		{"empty generator", s.config(`attestations = { sbom_generator = "" }`), at("attestations", "sbom_generator"), []string{"Empty image reference", "attestations.sbom_generator: ", "host/path@sha256:…"}},
+		{"empty cache to export", s.config(`cache = { export = "" }`), at("cache", "export"), []string{"Empty image reference", "cache.export: ", "host/path:tag"}},
+		{"empty cache to import", s.config(`cache = { import = [""] }`), at("cache", "import", 0), []string{"Empty image reference", "cache.import[0]: ", "host/path:tag or"}},
+		{"no cache to import", s.config(`cache = { import = [null] }`), at("cache", "import", 0), []string{"Null in a list", "cache.import[0] is null", "compact()"}},
+		{"cache without a host", s.config(`cache = { export = "team:cache" }`), at("cache", "export"), []string{"without a registry host", "cache.export: "}},
+		{"provenance", s.config(`attestations = { provenance = "full" }`), at("attestations", "provenance"), []string{"Invalid provenance", `attestations.provenance: "full"`, `"max"`}},
 		{"no path", s.config(`files = [{ content = "a" }]`), at("files", 0), []string{"File without a path", "files[0]", "Set path"}},
 		{"null file", s.config(`files = [null]`), at("files", 0), []string{"File without a path", "files[0]"}},
-		{"null command", s.config(`post_install = [null]`), at("post_install", 0), []string{"without a command", "post_install[0]"}},
+		{"null command", s.config(`post_install = [null]`), at("post_install", 0), []string{"without a command", "post_install[0]\n\n"}},
 		{"not base64", file(`path = "/srv/a", content_base64 = "%%"`), at("files", 1, "content_base64"), []string{"not base64", "/srv/a", "filebase64()"}},
 		{"too large", file(`path = "/srv/a", content = join("", [for i in range(1024) : format("%1025s", i)])`), at("files", 1, "content"), []string{"too large", "/srv/a", "1049600 bytes", "1 MiB"}},
 		{"too many", s.config(`files = [for i in range(33) : { path = "/srv/${i}", content = "a" }]`), at("files"), []string{"Too many files", "33", "32"}},
 		{"Debian package", s.config(`apt_packages = ["git", "Curl"]`), at("apt_packages", 1), []string{"Invalid Debian package", `"Curl"`, "name=version"}},
-		{"empty command", s.config(`post_install = [{ command = " " }]`), at("post_install", 0, "command"), []string{"Empty", "post_install[0]"}},
+		{"empty command", s.config(`post_install = [{ command = " " }]`), at("post_install", 0, "command"), []string{"Empty", "post_install[0].command\n\n"}},
 		{"reserved label", s.config(`labels = { "io.datalayer.x" = "1" }`), at("labels", key("io.datalayer.x")), []string{"Reserved label", "io.datalayer.x", "another prefix"}},
 		{"credential in a label", s.config(`labels = { note = "ghp_aaaaaaaaaaaaaaaaaaaaaaaa" }`), at("labels", key("note")), []string{"holds a credential", "a GitHub token"}},
 	})
@@ -179,7 +185,13 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"empty password", s.config(`registry = { username = "a", password_wo = "" }`), at("registry", "password_wo"), []string{"Empty registry password", "Remove registry"}},
 		{"two passwords for one host", strings.Replace(logins, `username = "b", password_wo = "cnry-1"`, `username = "a", password_wo = "cnry-2"`, 1), at("base_registry", "password_wo"), []string{"Two logins", "base_registry.password_wo is not registry.password_wo"}},
 		{"two logins for one host", logins, at("base_registry", "username"), []string{"Two logins", "base_registry.username is not registry.username", "set registry alone"}},
-		{"empty BuildKit address", block(`  buildkit = { address = "" }`), at("buildkit", "address"), []string{"Empty BuildKit address", `buildkit.address = ""`, "BUILDKIT_HOST"}},
+		{"empty BuildKit address", block(`  buildkit = { address = "" }`), at("buildkit", "address"), []string{"Empty BuildKit address", "buildkit.address: ", "BUILDKIT_HOST"}},
+		{"empty address of a node", block(`  buildkit = { nodes = { "linux/arm64" = "" } }`), at("buildkit", "nodes", key("linux/arm64")), []string{"Empty BuildKit address", `buildkit.nodes["linux/arm64"]: `}},
+		{"address of a node", block(`  buildkit = { nodes = { "linux/arm64" = "tcp://x" } }`), at("buildkit", "nodes", key("linux/arm64")), []string{"Invalid BuildKit address", `buildkit.nodes["linux/arm64"]: "tcp://x"`}},
+		{"port that is none", block(`  buildkit = { address = "tcp://h.example:99999" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", "1 to 65535"}},
+		{"TLS for nothing", block(`  buildkit = { address = "unix:///x", nodes = { "linux/arm64" = "unix:///y" }, tls = { ca = "/ca.pem" } }`), at("buildkit", "tls"), []string{"TLS"}},
+		{"password with a line break", s.config(`registry = { username = "a", password_wo = "cnry-1\n" }`), at("registry", "password_wo"), []string{"Control character in a password", "trimspace"}},
+		{"password of the provider with a line break", block(`  registries = { "h.example" = { username = "a", password = "cnry-1\n" } }`), at("registries", key("h.example"), "password"), []string{"Control character in a password", "trimspace"}},
 		{"BuildKit address", block(`  buildkit = { address = "podman-container://b" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", `"podman-container" is not one of`, "tcp://"}},
 		{"max_parallel", block(`  buildkit = { max_parallel = 0 }`), at("buildkit", "max_parallel"), []string{"at least 1"}},
 		{"empty password", block(`  registries = { "h.example" = { username = "a", password = "" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
@@ -198,6 +210,12 @@ func TestValidation_OfBuildInputs(t *testing.T) {
 		{"index without a scheme", address("packages.example.com/simple/"), at("package_index", "url"), []string{"Invalid package index", "https://packages.example.com/simple/"}},
 		{"index with a blank at the end", address("https://packages.example.com/simple/ "), at("package_index", "url"), []string{"Invalid package index"}},
 		{"index at a port that is none", address("https://packages.example.com:99999/simple/"), at("package_index", "url"), []string{"Invalid package index"}},
+		{"index by FTP", address("ftp://u:cnry-1@packages.example.com/"), at("package_index", "url"), []string{"Invalid package index", `"ftp://…@packages.example.com/"`, "https:// or http://"}},
+		{"index in a file", address("file:///srv/simple/"), at("package_index", "url"), []string{"Invalid package index", "file:///srv/simple/", "https:// or http://"}},
+		{"index with a line break", address("https://packages.example.com/simple/\n"), at("package_index", "url"), []string{"Invalid package index", "trimspace()"}},
+		{"password of the index with a line break", index(`username = "u", password_wo = "cnry-1\n"`), at("package_index", "password_wo"), []string{"Control character in a password", "trimspace"}},
+		{"secret whose name starts with a dot", s.config(`build_secrets_wo = { ".npmrc" = "cnry-1" }`), at("build_secrets_wo", key(".npmrc")), []string{"Invalid name of a build secret", `".npmrc"`, "the first a letter, a digit"}},
+		{"secret that is too large", s.config(`build_secrets_wo = { a = join("", [for i in range(600) : format("%1000s", "cnry")]) }`), at("build_secrets_wo", key("a")), []string{"Build secret is too large", "600000 bytes", "500 KiB"}},
 		{"index with a login", address("https://u:cnry-1@packages.example.com/simple/"), at("package_index", "url"), []string{"Login in the address", "https://packages.example.com/simple/", "password_wo"}},
 		{"path for certificates", index(`ca_certificates = "/etc/ssl/ca.pem"`), at("package_index", "ca_certificates"), []string{"No CA certificate for the package index", "not a path"}},
 		{"no certificates", index(`ca_certificates = ""`), at("package_index", "ca_certificates"), []string{"No CA certificate for the package index"}},
@@ -210,4 +228,22 @@ func TestValidation_OfBuildInputs(t *testing.T) {
 		{"secret with a name of ours", s.config(`build_secrets_wo = { "datalayer-x" = "cnry-1" }`), at("build_secrets_wo", key("datalayer-x")), []string{"Invalid name of a build secret", `"datalayer-"`}},
 		{"generator without an SBOM", s.config(`attestations = { sbom = false, sbom_generator = "h.example/g@sha256:` + strings.Repeat("a", 64) + `" }`), at("attestations", "sbom_generator"), []string{"SBOM generator without an SBOM", "Remove one"}},
 	})
+}
+
+// TestValidation_WarnsOfWhatNothingUses has plans that are good otherwise.
+func TestValidation_WarnsOfWhatNothingUses(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	for summary, arguments := range map[string]string{
+		"Package index without a lock":        `package_index = { url = "https://packages.example.com/simple/" }`,
+		"Build secrets that no step is given": `build_secrets_wo = { a = "some-secret" }`,
+		"Version of no build secrets":         `build_secrets_wo_version = 2`,
+	} {
+		t.Run(summary, func(t *testing.T) {
+			s.forget()
+			s.runUntil(t, func(*terraform.State) error {
+				s.warned(t, summary)
+				return nil
+			}, resource.TestStep{Config: s.config(arguments), PlanOnly: true, ExpectNonEmptyPlan: true})
+		})
+	}
 }

@@ -74,6 +74,7 @@ func validateLogin(name string, block types.Object, diagnostics *diag.Diagnostic
 	if !password.IsUnknown() && password.ValueString() == "" && (role.IsNull() || !password.IsNull()) {
 		diagnostics.AddAttributeError(at.AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", name, name))
 	}
+	appendProblems(diagnostics, passwordFaults(password, name, "password_wo").Err(), "Invalid login")
 	for _, fault := range problem.From(credential.CheckLogin(username.ValueString()), "Invalid registry user name") {
 		diagnostics.AddAttributeError(at.AtName("username"), fault.Title, fault.Detail())
 	}

@@ -112,7 +112,7 @@ func (r *packageLockResource) ImportState(ctx context.Context, req resource.Impo
 		resp.Diagnostics.AddError("Imported lock is for more than one target", "It has markers that differ between platforms or Pythons, and a lock of this resource is for one target. Compile it without --universal.")
 		return
 	}
-	for name, value := range map[string]any{"content": locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
+	for name, value := range map[string]any{"content": locked.MadeFor().Header() + locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
 	}
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
@@ -133,6 +133,7 @@ func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, 
 		running.failed(err, "Network of the resolution cannot be set up")
 		return nil
 	}
+	defer r.services.warn(running.diagnostics)
 	request.Prior, request.Upgrade, request.Network, request.Secrets = prior, prior == nil && running.kind == "update", network, r.services.secrets(logins)
 	runner, err := r.services.lockRunner(plan, given, logins)
 	if err != nil {

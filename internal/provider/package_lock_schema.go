@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
@@ -37,9 +36,9 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 		MarkdownDescription: "A lock: requirements resolved by [uv](https://docs.astral.sh/uv/) to a set of packages with hashes, for one Python and platform. The result is kept in state. A plan never resolves by itself, and refresh and destroy ask nothing of the network: " +
 			"only create, and an update in which an argument that decides the content changed, run uv. Every change is in place.",
 		Attributes: map[string]schema.Attribute{
-			"requirements": schema.ListAttribute{Required: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues()},
+			"requirements": schema.ListAttribute{Required: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 				MarkdownDescription: "What to resolve, one requirement by PEP 508 an entry: `numpy`, `pandas[excel]>=2,<4`. Options, paths, version-control URLs and URLs with a login are refused. Entries that are blank or a comment are passed over, so `split(\"\\n\", file(\"requirements.in\"))` works. Order, comments and spelling have no meaning. A change resolves again."},
-			"constraints": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues()},
+			"constraints": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 				MarkdownDescription: "Requirements that bound the versions of packages without asking for them, in the same form. A change resolves again."},
 			"base": schema.StringAttribute{Optional: true, Validators: []validator.String{pinnedReference()},
 				MarkdownDescription: "The base that the lock is for, pinned by digest. `python_version` and `python_platform` are read from it, and its `ipykernel`, `jupyter-client` and `jupyter-server` become constraints at its versions, so that the lock leaves the kernel stack alone. Another digest resolves again; another repository with the same digest does not."},
@@ -81,7 +80,7 @@ func lockIndexAttribute() schema.Attribute {
 		"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates that uv trusts, in place of all others; with `extra_urls`, for those too."},
 		"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it is given to uv in its environment, for the host of `url` alone, and is in no file, log or lock."},
 		"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and resolves nothing."},
-		"extra_urls": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.NoNullValues()},
+		"extra_urls": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 			MarkdownDescription: "Further indexes, asked in this order after `url`. A package comes from the first index that has it, so that no other can put one of the same name in its place. Without a login."},
 	} {
 		attribute.Attributes[name] = own
@@ -90,8 +89,12 @@ func lockIndexAttribute() schema.Attribute {
 }
 
 func lockRegistryAttribute() schema.Attribute {
-	attribute, _ := registryAttribute("").(schema.SingleNestedAttribute)
-	attribute.MarkdownDescription = "The login for the host of `base`. It goes before the provider's `registries` and the Docker configuration. A change resolves nothing."
+	attribute, _ := sourceRegistryAttribute("base").(schema.SingleNestedAttribute)
+	attribute.MarkdownDescription = "The login for the host of `base`: `username` and `password_wo`, or `role_arn` for an image on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration. A change resolves nothing."
+	attribute.Attributes = maps.Clone(attribute.Attributes)
+	attribute.Attributes["password_wo_version"] = schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and resolves nothing."}
+	attribute.Attributes["role_arn"] = schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
+		MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each resolution, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`."}
 	return attribute
 }
 

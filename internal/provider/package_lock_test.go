@@ -218,7 +218,7 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 		"timeout":           {`"app"`, `timeouts = { create = "0s" }`, []string{"Timeout is not positive"}},
 		"base":              {`"app"`, `base = "python:3.13"`, []string{"base"}},
 		"registry, no base": {`"app"`, `base_registry = { username = "u", password_wo = "cnry-1" }`, []string{"Login for a base that is not there"}},
-		"empty password":    {`"app"`, base + `base_registry = { username = "u", password_wo = "" }`, []string{"Empty password for the registry of the base"}},
+		"empty password":    {`"app"`, base + `base_registry = { username = "u", password_wo = "" }`, []string{"Empty registry password at plan"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := "python_version = \"3.13\"\n"
@@ -285,7 +285,7 @@ func TestPackageLock_ImportTakesALockAsItIs(t *testing.T) {
 	},
 		resource.TestStep{Config: imported("numpy==1.0\n") + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Requirement without a hash in the lock", "line 1 (numpy)", "id = file(")},
 		resource.TestStep{Config: imported("a==1.0 ; sys_platform == 'win32' --hash=sha256:"+strings.Repeat("0", 64)) + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Imported lock is for more than one target")},
-		planned(b.asksNothing(t, b.step(imported("# mine\n"+older)+b.lock(`"app"`, ""), locked("content", knownvalue.StringExact(older)), lockedPackages(map[string]string{"app": "1.0", "lib": "0.9"}),
+		planned(b.asksNothing(t, b.step(imported("# mine\n# python: 3.11\n"+older)+b.lock(`"app"`, ""), locked("content", knownvalue.StringExact("# python: 3.11\n"+older)), lockedPackages(map[string]string{"app": "1.0", "lib": "0.9"}),
 			locked("python_version", knownvalue.StringExact("3.13")), locked("resolved_at", knownvalue.Null()))), plancheck.ResourceActionUpdate),
 		planned(b.step(b.lock(`"app"`, "")), plancheck.ResourceActionNoop),
 		// What is locked and still there stays: lib 0.9 is not on the index.

@@ -25,9 +25,7 @@ func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.V
 	validateLockRunner(config, &resp.Diagnostics)
 	appendProblems(&resp.Diagnostics, packageIndexFaults("index", config.Index).Err(), "Invalid index")
 	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
-	if password := member[types.String](config.BaseRegistry, "password_wo"); !config.BaseRegistry.IsNull() && !config.BaseRegistry.IsUnknown() && !password.IsUnknown() && password.ValueString() == "" {
-		resp.Diagnostics.AddAttributeError(path.Root("base_registry").AtName("password_wo"), "Empty password for the registry of the base", "base_registry.password_wo is empty. Remove base_registry to use the provider's registries or the Docker configuration.")
-	}
+	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{}, &resp.Diagnostics)
 }
 
 // validateWanted reads the requirements and constraints that are known.

@@ -158,6 +158,8 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 			addIdentity(given.ECR, host, entry, at, diagnostics)
 		case username.ValueString() == "" || password.ValueString() == "":
 			diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host, or set ecr for a registry of Amazon ECR.", address, credential.RegistriesVariable))
+		case len(passwordFaults(password)) > 0:
+			appendProblems(diagnostics, passwordFaults(password, "registries", problem.Key(address), "password"), "Invalid registry password")
 		default:
 			for _, fault := range problem.From(credential.CheckLogin(username.ValueString()), "Invalid registry login") {
 				diagnostics.AddAttributeError(at.AtName("username"), fault.Title, fault.Detail())

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
@@ -82,6 +83,10 @@ func buildNetwork() (buildkit.Network, error) {
 	if network.CABundle, err = os.ReadFile(path); err != nil {
 		return network, &problem.Problem{Title: "CA bundle cannot be read", Object: fmt.Sprintf("%s = %q", caBundleVariable, path), Cause: err,
 			Advice: "It names a file of PEM certificates that the package steps of the build trust. Correct the path or unset it."}
+	}
+	if len(network.CABundle) > buildkit.MaxSecret || !x509.NewCertPool().AppendCertsFromPEM(network.CABundle) {
+		return network, &problem.Problem{Title: "CA bundle cannot be used", Object: fmt.Sprintf("%s = %q, of %d bytes", caBundleVariable, path, len(network.CABundle)),
+			Advice: "It names a file with at least one PEM certificate (-----BEGIN CERTIFICATE-----), of at most 500 KiB. Correct the path or unset it."}
 	}
 	return network, nil
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,15 +35,41 @@ func (r stringRule) ValidateString(_ context.Context, req validator.StringReques
 		return
 	}
 	for _, p := range problem.From(r.check(req.ConfigValue.ValueString()), "Invalid value") {
-		resp.Diagnostics.AddAttributeError(req.Path, p.Title, p.Detail())
+		resp.Diagnostics.AddAttributeError(req.Path, p.Title, withPath(req.Path, p.Detail()))
 	}
 }
 
 func pinnedReference() validator.String {
 	return stringRule{"an image reference pinned by digest", func(value string) error {
 		_, err := reference.ParsePinned(value)
-		return err
+		return inForm("host/path@sha256:…", value, err)
 	}}
+}
+
+// inForm gives an empty value the form that its attribute takes: the grammar's own advice is for any reference.
+func inForm(form, value string, err error) error {
+	var found *problem.Problem
+	if value != "" || !errors.As(err, &found) {
+		return err
+	}
+	said := *found
+	said.Advice = "Write " + form + " , or leave the argument out where it is optional."
+	return &said
+}
+
+// noNulls is for the entries of a list.
+type noNulls struct{}
+
+func (noNulls) Description(context.Context) string         { return "no entry is null" }
+func (noNulls) MarkdownDescription(context.Context) string { return "no entry is null" }
+
+func (noNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *validator.ListResponse) {
+	for i, element := range req.ConfigValue.Elements() {
+		if element.IsNull() {
+			at := req.Path.AtListIndex(i)
+			resp.Diagnostics.AddAttributeError(at, "Null in a list", withPath(at, at.String()+" is null. Leave the entry out; compact() drops those of a list that may have some."))
+		}
+	}
 }
 
 func repository() validator.String {
@@ -62,7 +89,7 @@ func hashLocked() validator.String {
 func builderAddress() validator.String {
 	return stringRule{"the address of a BuildKit daemon", func(value string) error {
 		if value == "" {
-			return &problem.Problem{Title: "Empty BuildKit address", Object: `buildkit.address = ""`, Advice: "Remove the argument to use " + buildkit.AddressVariable + " or a well-known socket, or give an address."}
+			return &problem.Problem{Title: "Empty BuildKit address", Advice: "Give an address, or remove it; without buildkit.address, " + buildkit.AddressVariable + " or a well-known socket is used."}
 		}
 		return buildkit.ValidateAddress(value)
 	}}

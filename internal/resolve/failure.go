@@ -15,7 +15,7 @@ import (
 var (
 	noWheel     = []string{"no usable wheels", "no wheels", "building from source"}
 	noPython    = []string{"No interpreter found", "No Python "}
-	refused     = []string{"401", "403", "Unauthorized", "Forbidden", "missing credentials"}
+	refused     = []string{"401 Unauthorized", "403 Forbidden", "missing credentials"}
 	certificate = []string{"certificate", "Certificate", "UnknownIssuer", "BadSignature", "TLS handshake"}
 	unreached   = []string{"Failed to fetch", "error sending request", "dns error", "tcp connect error", "Connection refused", "timed out", "Could not connect", "Request failed"}
 	unparsed    = []string{"Couldn't parse", "invalid value"}
@@ -23,6 +23,7 @@ var (
 
 const (
 	unsatisfiable = "No solution found"
+	notOnIndex    = "not found in the package registry"
 	// otherPython begins uv's remark on the interpreter that it would build with, which no target is.
 	otherPython = "warning: The requested Python version "
 )
@@ -99,7 +100,11 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 		}
 		return fault("requirements", "Package has no wheel for the target", advice)
 	case strings.Contains(said, unsatisfiable):
-		return fault("requirements", "Requirements cannot be resolved", "Change requirements or constraints so that they have a common solution. Constraints that nobody wrote are the base's kernel stack, whose versions a lock must keep.")
+		advice := "Change requirements or constraints so that they have a common solution. Where base is set, constraints that nobody wrote are its kernel stack, whose versions a lock must keep."
+		if strings.Contains(said, notOnIndex) {
+			advice = "No index that was asked has a package of that name: check its spelling, index.url and index.extra_urls."
+		}
+		return fault("requirements", "Requirements cannot be resolved", advice+" Asked: "+indexes+".")
 	case says(said, certificate) && says(said, unreached):
 		return fault("index", "Certificate of the package index is not trusted by uv", "Give index.ca_certificates, or the file of certificates in DATALAYER_CA_BUNDLE. Asked: "+indexes+".")
 	case says(said, unreached):

@@ -46,7 +46,11 @@ func (l Local) Resolve(ctx context.Context, request Request) (result *Result, er
 	if err != nil {
 		return nil, &problem.Problem{Title: "No temporary folder for uv", Cause: withoutPath(err), Advice: "uv needs one to work in: see TMPDIR."}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	defer func() {
+		if left := os.RemoveAll(folder); left != nil {
+			err = errors.Join(err, &problem.Problem{Title: "Temporary folder of uv was not removed", Cause: withoutPath(left), Advice: "Its name begins with datalayer-lock-: see TMPDIR. Nothing in it is a secret."})
+		}
+	}()
 	for name, text := range request.files() {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return nil, &problem.Problem{Title: "Requirements cannot be given to uv", Cause: withoutPath(err), Advice: "uv reads them in a temporary folder: see TMPDIR."}

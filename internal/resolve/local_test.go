@@ -283,7 +283,7 @@ func TestLocal_Failures(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	m.fails(t, at(index, "appnope ; sys_platform == 'darwin'"), "Resolution without a package")
-	m.fails(t, at(index, "no-such-thing"), "Requirements cannot be resolved", "no-such-thing was not found")
+	m.fails(t, at(index, "no-such-thing"), "Requirements cannot be resolved", "no-such-thing was not found", "index.url", "Asked: "+index.URL)
 
 	wrong := at(index, "private-tool")
 	wrong.Index.Password = secret.New("cnry-wrong")

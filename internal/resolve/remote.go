@@ -246,8 +246,9 @@ func (r *remote) explain(ctx context.Context, err error) error {
 	lines := readable(strings.Join(failed.Lines, "\n"))
 	switch failed.Step {
 	case stepLook:
-		if strings.Contains(failed.Err.Error(), "executable file not found") {
-			return r.Base.misfit("base", errors.New("it has no python3 on its PATH"), "Take a base that satisfies sandbox-contract/v1.")
+		// The daemon says it in the error of the step or in its log.
+		if strings.Contains(failed.Err.Error()+strings.Join(lines, "\n"), "executable file not found") {
+			return r.Base.misfit("base", errors.New("it has no python3 on its PATH"), "Take a base that satisfies sandbox-contract/v1, such as one that datalayer_base_image makes.")
 		}
 	case stepResolve:
 		return explain(ctx, r.request, lines, failed.Err)

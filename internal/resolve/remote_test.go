@@ -3,13 +3,21 @@ package resolve_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	oras "oras.land/oras-go/v2/registry/remote"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
@@ -148,6 +156,13 @@ func TestRemote_Failures(t *testing.T) {
 	fails(other, "Base does not fit the lock", "linux/amd64, not linux/arm64")
 	other.Platform = "x86_64-unknown-linux-musl"
 	fails(other, "Base does not fit the lock", "another C library")
+
+	plain, err := reference.ParsePinned(r.env.PlainDebianReference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Base.Reference = plain
+	fails(r.request(t, "private-tool"), "Base does not fit the lock", "no python3 on its PATH", "datalayer_base_image")
 }
 
 func TestRemote_EndsWithItsContext(t *testing.T) {
@@ -176,4 +191,89 @@ func (h onMessage) Handle(_ context.Context, record slog.Record) error {
 		h.then()
 	}
 	return nil
+}
+
+// TestRemote_BaseBehindALogin has the daemon log in for the base, in each way in which a registry asks for that.
+func TestRemote_BaseBehindALogin(t *testing.T) {
+	const password, wrong = "cnry-base-password", "cnry-wrong-base-password"
+	for name, guard := range map[string]func(http.Handler) http.Handler{
+		"as it is":    enginetest.BasicAuth(map[string]string{"reader": password}, nil),
+		"for a token": enginetest.NewTokenService("reader", password).Middleware,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRemote(t)
+			var guarded atomic.Bool
+			registry := enginetest.StartRegistry(t, func(next http.Handler) http.Handler {
+				behind := guard(next)
+				return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+					if guarded.Load() {
+						behind.ServeHTTP(w, q)
+					} else {
+						next.ServeHTTP(w, q)
+					}
+				})
+			})
+			r.Base.Reference = newBase(t, registry)
+			guarded.Store(true)
+			with := func(password string) *credential.Resolver {
+				return credential.NewResolver(nil).With(registry.Host, image.Credential{Username: "reader", Password: secret.New(password), Source: "a test"})
+			}
+			r.Base.Registry = image.New(image.Options{Credentials: with(password)})
+			r.Credentials = with(wrong)
+			_, err := r.Resolve(t.Context(), r.request(t, "private-tool"))
+			failed(t, err, "BuildKit cannot read the base for a step on it", registry.Host)
+			if strings.Contains(err.Error()+r.log.String(), wrong) {
+				t.Errorf("the password shows in %v", err)
+			}
+			r.Credentials = with(password)
+			if result, err := r.Resolve(t.Context(), r.request(t, "private-tool")); err != nil || result.Lock.Canonical() != r.index.Lock {
+				t.Errorf("got %v, %v", result, err)
+			}
+		})
+	}
+}
+
+// newBase is the shared base with a label, so that no daemon has its manifest: what it has it would not log in for.
+func newBase(t *testing.T, registry *enginetest.Registry) reference.Reference {
+	t.Helper()
+	base, err := reference.ParsePinned(registry.PushBase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := oras.NewRepository(base.Repository.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository.PlainHTTP = true
+	fetch := func(described ocispec.Descriptor, into any) {
+		text, err := content.FetchAll(t.Context(), repository, described)
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	push := func(mediaType string, document any) ocispec.Descriptor {
+		text, err := json.Marshal(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		described := content.NewDescriptorFromBytes(mediaType, text)
+		if err := repository.Push(t.Context(), described, bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		return described
+	}
+	found, err := repository.Resolve(t.Context(), base.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest ocispec.Manifest
+	var config ocispec.Image
+	fetch(found, &manifest)
+	fetch(manifest.Config, &config)
+	config.Config.Labels = map[string]string{"test": rand.Text()}
+	manifest.Config = push(manifest.Config.MediaType, config)
+	return base.WithDigest(push(found.MediaType, manifest).Digest.String())
 }
