@@ -22,7 +22,9 @@ func TestCLIE2B_PullsFromECRWithANarrowToken(t *testing.T) {
 	repository := cloud.Repository(t, baseAccount, baseRegion, "base")
 	role := cloud.Role(baseAccount, "reader", awstest.Role{Repositories: []string{awstest.ARN(baseAccount, baseRegion, "*")}})
 	host, _, _ := strings.Cut(repository, "/")
-	var given struct{ FromImageRegistry struct{ Type, Username, Password string } }
+	var given struct {
+		FromImageRegistry struct{ Type, Username, Password string }
+	}
 	s.Inject(e2btest.Fault{Route: "POST /v2/templates/{templateID}/builds/{buildID}", Pass: true, Before: func(r e2btest.Request) {
 		if err := json.Unmarshal(r.Body, &given); err != nil {
 			t.Error(err)
