@@ -47,6 +47,16 @@ func (b *bench) cacheAt(path string) reference.Reference {
 	return reference.Repository{Host: b.registry.Host, Path: path}.WithTag("main")
 }
 
+// hasLine tells whether a line of a log has all these parts.
+func hasLine(log string, parts ...string) bool {
+	for line := range strings.Lines(log) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return true
+		}
+	}
+	return false
+}
+
 const installs = "Successfully installed six"
 
 func TestRegistryCacheHitsAfterAPrune(t *testing.T) {
@@ -72,10 +82,10 @@ func TestRegistryCacheHitsAfterAPrune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(log.String(), installs) || !strings.Contains(log.String(), `msg="step was cached" step="install the locked packages`) {
+	if strings.Contains(log.String(), installs) || !hasLine(log.String(), `msg="step was cached"`, `step="install the locked packages`) {
 		t.Errorf("the lock was installed again:\n%s", log)
 	}
-	if !strings.Contains(log.String(), `msg="build cache was not imported" cache=`+b.registry.Host+"/team/absent:main") {
+	if !hasLine(log.String(), `msg="build cache was not imported"`, "cache="+b.registry.Host+"/team/absent:main") {
 		t.Errorf("nothing tells of the cache that is not there:\n%s", log)
 	}
 	platform := environment.DefaultPlatform

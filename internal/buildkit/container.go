@@ -203,10 +203,15 @@ func (c *Container) Failure() error {
 // Log is the last that the first process printed.
 func (c *Container) Log() string { return c.log.String() }
 
-// Close removes the container, and with it every process in it.
+// Close removes the container, and with it every process in it; Ended is closed then.
 func (c *Container) Close() error {
 	c.release()
 	<-c.gone
+	select {
+	case <-c.running:
+		<-c.ended
+	default:
+	}
 	if c.caller.Err() == nil {
 		return c.lost
 	}

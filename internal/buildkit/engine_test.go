@@ -100,6 +100,8 @@ type lineHandler struct {
 
 func (h lineHandler) Enabled(context.Context, slog.Level) bool { return true }
 
+func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
 func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
 	if record.Message == h.line {
 		h.then()
