@@ -49,13 +49,13 @@ func (e *Error) noRoute() bool {
 // Denied tells whether E2B answered 401 or 403.
 func Denied(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Failure.Denied()
+	return errors.As(err, &e) && e.Denied()
 }
 
 // Transient tells whether the same request may succeed later: see [retry.Failure.Transient].
 func Transient(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && e.Failure.Transient()
+	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && e.Transient()
 }
 
 // Unclear tells whether a request that changes something may have been carried out although it failed: the answer was

@@ -56,14 +56,14 @@ func NotFound(err error) bool { return status(err) == http.StatusNotFound }
 // Denied tells whether the registry, or its token service, answered 401 or 403.
 func Denied(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Failure.Denied()
+	return errors.As(err, &e) && e.Denied()
 }
 
 // Transient tells whether the same request may succeed later: see [retry.Failure.Transient]. A request that took all the
 // time that its caller had is not made again.
 func Transient(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && e.Failure.Transient()
+	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && e.Transient()
 }
 
 // incomplete takes the meaning "gone" from a 404 for something that an image lists: the image itself is there.
