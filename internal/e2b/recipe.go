@@ -51,6 +51,8 @@ type Instructions struct {
 	Archives []Archive
 	// Origins say of each step which argument made it, for the failure of one.
 	Origins []Origin
+	// tells is the number of the step that prints the template's report.
+	tells int
 }
 
 // Origin is the argument that made a step, as a path, and what the step does.
@@ -98,7 +100,8 @@ func (r Recipe) Instructions() (Instructions, error) {
 	}
 	// Its words are the template's own report, so it runs in each build, and E2B runs anew what comes after it.
 	i.run(root, Origin{[]any{"base"}, "tell what the template has"}, "python3", "-I", workshop+"/finish.py", workshop)
-	i.Start.Steps[len(i.Start.Steps)-1].Force = true
+	i.tells = len(i.Start.Steps)
+	i.Start.Steps[i.tells-1].Force = true
 	i.add(Step{Type: "USER", Args: []string{environment.User}}, Origin{[]any{"base"}, "take the contract's user"})
 	i.add(Step{Type: "WORKDIR", Args: []string{environment.WorkDir}}, Origin{[]any{"base"}, "take the contract's working directory"})
 	return *i, nil

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -161,16 +163,43 @@ func TestRecipe_TakesALocalSourceByItsDigests(t *testing.T) {
 	}
 }
 
-func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
-	var report e2b.Report
-	for _, line := range []string{
-		"[builder 9/11] RUN echo datalayer-python 2.7.18", "[builder 9/11] [stdout]: datalayer-python 3.13.5", "[builder 9/11] [stdout]: datalayer-package six 1.17.0",
-		"[builder 9/11] [stdout]: datalayer-package", "[builder 8/11] [stdout]: six 1",
-	} {
-		report.Take(line)
+// E2B's builder logs a program's output by what one read of the pipe gave, and trims each part.
+func TestReport_IsReadHoweverTheLogIsCut(t *testing.T) {
+	made := instructions(t, recipeOf(t))
+	step := strconv.Itoa(len(made.Start.Steps) - 2)
+	const told = "datalayer-python=3.13.5;\ndatalayer-package=numpy=2.5.3;\ndatalayer-package=six=1.17.0;\ndatalayer-end;\n"
+	want := e2b.Report{Python: "3.13.5", Packages: map[string]string{"numpy": "2.5.3", "six": "1.17.0"}}
+	for size := 1; size <= len(told); size++ {
+		log := made.ReportLog()
+		for chunk := range slices.Chunk([]byte(told), size) {
+			for line := range strings.SplitSeq(string(chunk), "\n") {
+				if line = strings.TrimSpace(line); line != "" {
+					log.Take(e2b.LogEntry{Step: step, Message: "[builder " + step + "/14] [stdout]: " + line})
+				}
+			}
+		}
+		if got := log.Report(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("in parts of %d bytes the report is %+v, want %+v", size, got, want)
+		}
 	}
-	if want := (e2b.Report{Python: "3.13.5", Packages: map[string]string{"six": "1.17.0"}}); !reflect.DeepEqual(report, want) {
-		t.Errorf("report is %+v, want %+v", report, want)
+}
+
+func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
+	made := instructions(t, recipeOf(t))
+	last := len(made.Start.Steps) - 2
+	log := made.ReportLog()
+	take := func(step int, message string) { log.Take(e2b.LogEntry{Step: strconv.Itoa(step), Message: message}) }
+	take(last-1, "[builder 11/14] [stdout]: datalayer-package=six=0.1;")
+	take(last, "[builder 12/14] RUN echo datalayer-python=2.7.18;")
+	take(last, "[builder 12/14] [stdout]: datalayer-python=3.13.5;")
+	take(last, "[builder 12/14] [stderr]: datalayer-package=numpy=1;")
+	take(last, "[builder 12/14] [stdout]: datalayer-package=six=1.17.0;")
+	if got := log.Report(); !reflect.DeepEqual(got, e2b.Report{}) {
+		t.Errorf("half a report counts: %+v", got)
+	}
+	take(last, "[builder 12/14] [stdout]: datalayer-end;")
+	if got, want := log.Report(), (e2b.Report{Python: "3.13.5", Packages: map[string]string{"six": "1.17.0"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("report is %+v, want %+v", got, want)
 	}
 }
 

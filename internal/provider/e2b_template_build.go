@@ -119,7 +119,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		return plan, false
 	}
 	made.Start.Force = plan.Force.ValueBool()
-	var report e2b.Report
+	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{
 		Request: e2b.BuildRequest{Name: plan.Name.ValueString(), Tags: []string{e2b.OwnTag(key.ValueString(), newNonce())},
 			CPUCount: int(plan.CPUCount.ValueInt64()), MemoryMB: int(plan.MemoryMB.ValueInt64())},
@@ -131,7 +131,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 			}
 			return accept(ctx, build)
 		},
-		Observe: func(line e2b.LogEntry) { report.Take(line.Message) },
+		Observe: report.Take,
 	})
 	if err != nil {
 		running.failed(keepsBuild(made.Explain(err), prior), "E2B template could not be built")
@@ -144,7 +144,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if prior != nil {
 		before = prior.BuildIDs
 	}
-	state := plan.ready(built.RequestedBuild, key, before, report)
+	state := plan.ready(built.RequestedBuild, key, before, report.Report())
 	state.CredentialExpiresAt = types.StringNull()
 	if !expires.IsZero() {
 		state.CredentialExpiresAt = types.StringValue(expires.UTC().Format(time.RFC3339))
