@@ -21,8 +21,10 @@ func (i Instructions) Explain(err error) error {
 		at = Origin{[]any{"base"}, "pull the base"}
 	case failed.Step == "finalize" && strings.HasPrefix(failed.Message, "ready command"):
 		at = Origin{[]any{"ready_command"}, "wait until the template is ready"}
-	case failed.Step == "finalize":
+	case failed.Step == "finalize" && strings.Contains(failed.Message, "start command"):
 		at = Origin{[]any{"start_command"}, "run the start command"}
+	case failed.Step == "finalize":
+		at = Origin{nil, "finish the template, which no argument decides"}
 	case numbered && index < len(i.Origins):
 		at = i.Origins[index]
 	default:
