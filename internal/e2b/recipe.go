@@ -43,6 +43,9 @@ type Recipe struct {
 	Interpreter Interpreter
 	// StartCommand and ReadyCommand are as in BuildStart.
 	StartCommand, ReadyCommand string
+	// Anew runs the Debian packages and the commands, and what comes after the first of them, whatever E2B's cache holds:
+	// what they fetch may have moved.
+	Anew bool
 }
 
 // Instructions are a recipe as E2B takes it.
@@ -81,6 +84,7 @@ func (r Recipe) Instructions() (Instructions, error) {
 	}
 	if len(spec.AptPackages) > 0 {
 		i.run(root, Origin{[]any{"apt_packages"}, "install the Debian packages"}, append([]string{"sh", workshop + "/apt.sh"}, spec.AptPackages...)...)
+		i.force(r.Anew)
 	}
 	if r.Lock != nil {
 		at := Origin{[]any{"lock"}, "install the locked packages"}
@@ -97,11 +101,12 @@ func (r Recipe) Instructions() (Instructions, error) {
 	}
 	for n, command := range spec.PostInstall {
 		i.run(environment.User, Origin{[]any{"post_install", n}, fmt.Sprintf("post_install[%d]", n)}, inEnvironment(spec.Env, command.Command)...)
+		i.force(r.Anew)
 	}
 	// Its words are the template's own report, so it runs in each build, and E2B runs anew what comes after it.
 	i.run(root, Origin{[]any{"base"}, "tell what the template has"}, "python3", "-I", workshop+"/finish.py", workshop)
 	i.tells = len(i.Start.Steps)
-	i.Start.Steps[i.tells-1].Force = true
+	i.force(true)
 	i.add(Step{Type: "USER", Args: []string{environment.User}}, Origin{[]any{"base"}, "take the contract's user"})
 	i.add(Step{Type: "WORKDIR", Args: []string{environment.WorkDir}}, Origin{[]any{"base"}, "take the contract's working directory"})
 	return *i, nil
@@ -215,6 +220,9 @@ func (i *Instructions) run(user string, at Origin, words ...string) {
 	}
 	i.add(Step{Type: "RUN", Args: []string{strings.Join(quoted, " "), user}}, at)
 }
+
+// force says whether the last step is run whatever E2B's cache holds, and with it all later ones.
+func (i *Instructions) force(run bool) { i.Start.Steps[len(i.Start.Steps)-1].Force = run }
 
 func (i *Instructions) add(step Step, at Origin) {
 	i.Start.Steps, i.Origins = append(i.Start.Steps, step), append(i.Origins, at)

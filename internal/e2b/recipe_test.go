@@ -133,6 +133,34 @@ func TestRecipe_IsEqualForEqualContent(t *testing.T) {
 	}
 }
 
+// A rebuild that is asked for has to reach what may have moved, past E2B's layer cache.
+func TestRecipe_AnewRunsWhatMayHaveMoved(t *testing.T) {
+	forced := func(change func(*e2b.Recipe)) (first any) {
+		recipe := recipeOf(t)
+		recipe.Anew = true
+		change(&recipe)
+		made := instructions(t, recipe)
+		for i, step := range made.Start.Steps {
+			if step.Force {
+				return made.Origins[i].Path[0]
+			}
+		}
+		return nil
+	}
+	for want, change := range map[string]func(*e2b.Recipe){
+		"apt_packages": func(*e2b.Recipe) {},
+		"post_install": func(r *e2b.Recipe) { r.Spec.AptPackages = nil },
+		"base":         func(r *e2b.Recipe) { r.Spec.AptPackages, r.Spec.PostInstall = nil, nil },
+	} {
+		if got := forced(change); got != want {
+			t.Errorf("the first step that runs anew is of %v, want %s", got, want)
+		}
+	}
+	if got := forced(func(r *e2b.Recipe) { r.Anew = false }); got != "base" {
+		t.Errorf("without being asked, %v runs anew", got)
+	}
+}
+
 func TestRecipe_NamesTheArgumentOfTheFailedStep(t *testing.T) {
 	made := instructions(t, recipeOf(t))
 	tests := map[string]struct {

@@ -107,6 +107,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	}
 	if prior != nil {
 		plan.TemplateID = prior.TemplateID
+		recipe.Anew = !plan.RebuildTrigger.Equal(prior.RebuildTrigger)
 	}
 	made, err := recipe.Instructions()
 	if err != nil {

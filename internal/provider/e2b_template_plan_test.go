@@ -103,6 +103,35 @@ func TestTemplate_WhatBuildsNothing(t *testing.T) {
 	)
 }
 
+// The team's cache of layers holds all steps of equal content: a new trigger runs anew what fetches, and -replace nothing.
+func TestTemplate_RebuildTriggerRunsAnewWhatFetches(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	config := func(trigger string) string {
+		return template("  apt_packages = [\"git\"]\n  rebuild_trigger = { at = \"" + trigger + "\" }\n")
+	}
+	ran := func() bool {
+		builds := s.Builds()
+		return strings.Contains(strings.Join(s.Log(builds[len(builds)-1].BuildID), "\n"), "\n[builder 4/7] RUN sh /opt/datalayer/build/apt.sh git")
+	}
+	c.write("main.tf", config("1"))
+	c.apply()
+	if !ran() {
+		t.Fatal("the first build did not run apt.sh, so nothing is tested")
+	}
+	c.apply("-replace=" + templateAddress)
+	if ran() {
+		t.Error("-replace ran apt.sh anew")
+	}
+	c.write("main.tf", config("2"))
+	c.apply()
+	if !ran() {
+		t.Error("a new trigger took apt.sh from the cache")
+	}
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
+
 func TestTemplate_AnotherNameIsAnotherTemplate(t *testing.T) {
 	s := newE2B(t)
 	s.run(t,
