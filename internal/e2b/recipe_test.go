@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	osexec "os/exec"
 	"reflect"
 	"slices"
 	"strconv"
@@ -187,6 +188,23 @@ func TestRecipe_NamesTheArgumentOfTheFailedStep(t *testing.T) {
 		if got := problem.From(err, "")[0].Path; !reflect.DeepEqual(got, want) && (len(got) > 0 || len(want) > 0) {
 			t.Errorf("%q is of %v, want %v", message, got, want)
 		}
+	}
+}
+
+// E2B gives a start command nothing of env, so what is sent brings it: a shell must see the values as they are.
+func TestRecipe_StartCommandHasTheVariables(t *testing.T) {
+	recipe := recipeOf(t)
+	recipe.StartCommand = `[[ $A == 1 ]] && printf '%s|%s|%s' "$MODE" "$HOME" "$LC_ALL"`
+	sent := instructions(t, recipe).Start.StartCommand
+	// The working directory of the contract is not on this machine.
+	local := strings.Replace(sent, "-C "+environment.WorkDir, "-C /", 1)
+	output, err := osexec.CommandContext(t.Context(), "bash", "-c", local).CombinedOutput()
+	if want := "it's $HOME|" + environment.Home + "|C.UTF-8"; err != nil || string(output) != want || local == sent {
+		t.Errorf("%s gave %q, %v, want %q", sent, output, err, want)
+	}
+	recipe.Spec.Env = nil
+	if sent := instructions(t, recipe).Start.StartCommand; sent != recipe.StartCommand {
+		t.Errorf("without variables it is %q", sent)
 	}
 }
 
