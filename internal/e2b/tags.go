@@ -34,11 +34,28 @@ type removeTags struct {
 	Tags []string `json:"tags"`
 }
 
-// Tags lists the tags of a template, given by id or name.
+// Tags lists the tags of a template, given by id or name, each once.
 func (c *Client) Tags(ctx context.Context, template string) ([]Tag, error) {
 	var got []Tag
 	_, err := c.send(ctx, call{method: http.MethodGet, path: "/templates/" + url.PathEscape(template) + "/tags", object: "/templates/" + template + "/tags", into: &got})
-	return got, report("Tags of the E2B template could not be read", template, err)
+	return newest(got), report("Tags of the E2B template could not be read", template, err)
+}
+
+// newest keeps the newest assignment of each tag: an older deployment lists all that there ever were.
+func newest(all []Tag) []Tag {
+	var kept []Tag
+	at := map[string]int{}
+	for _, tag := range all {
+		i, known := at[tag.Tag]
+		switch {
+		case !known:
+			at[tag.Tag] = len(kept)
+			kept = append(kept, tag)
+		case tag.CreatedAt.After(kept[i].CreatedAt):
+			kept[i] = tag
+		}
+	}
+	return kept
 }
 
 // AssignTags puts tags on a build that is ready, and so moves them there if another build had them. The template is
