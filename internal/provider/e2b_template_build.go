@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -60,6 +61,14 @@ func unauthorized(err error) bool {
 	return errors.As(err, &e) && e.Status == 401
 }
 
+// unsure tells whether Create could not see that the template is its own. Until that is seen nothing is built in it and
+// it is not deleted.
+func (r *templateResource) unsure(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) bool {
+	mark, found := private.GetKey(ctx, unsureMark)
+	diagnostics.Append(found...)
+	return string(mark) == "true"
+}
+
 // isOurs holds that the template was made by this Create: the build is its oldest. E2B answers a create for a name that
 // it knows with the template of that name.
 func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild) error {
@@ -70,8 +79,11 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 	if n := len(found.Builds); n == 0 || found.Builds[n-1].BuildID == build.BuildID {
 		return nil
 	}
-	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign,
-		Object: fmt.Sprintf("template %s, build %s, which waits to be started, tag %s", build.TemplateID, build.BuildID, strings.Join(build.Tags, ", ")),
+	object := fmt.Sprintf("template %s, build %s, which waits to be started", build.TemplateID, build.BuildID)
+	if len(build.Tags) > 0 {
+		object += ", tag " + strings.Join(build.Tags, ", ")
+	}
+	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign, Object: object,
 		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
 }
 

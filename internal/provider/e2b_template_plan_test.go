@@ -254,6 +254,40 @@ func TestTemplate_TaintedCreate(t *testing.T) {
 	s.empty(t)
 }
 
+// Where a create could not see that the template is its own, it is asked again before anything is built in it.
+func TestTemplate_UntaintedWhileUnsure(t *testing.T) {
+	const route = "GET /templates/{templateID}"
+	t.Run("ours", func(t *testing.T) {
+		s := newE2B(t)
+		c := s.newCLI(t)
+		c.write("main.tf", template(""))
+		s.Inject(refuseAll(route))
+		c.expect(1, "apply", "-auto-approve")
+		s.Heal()
+		c.expect(0, "untaint", templateAddress)
+		c.apply().says(t, "0 added, 1 changed, 0 destroyed")
+		c.planIsEmpty()
+		c.destroyE2B(s)
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		s := newE2B(t)
+		c := s.newCLI(t)
+		c.write("main.tf", template(""))
+		s.Inject(refuseAll(route), e2btest.Fault{Route: "POST /v3/templates", Pass: true, Before: func(e2btest.Request) { s.AddTemplate(e2btest.Key, "agent-env", "default") }})
+		c.expect(1, "apply", "-auto-approve")
+		s.Heal()
+		c.expect(0, "untaint", templateAddress)
+		c.expect(1, "apply", "-auto-approve").says(t, "E2B answered with a template of somebody else")
+		if asked := s.Count("POST /v3/templates"); asked != 1 {
+			t.Errorf("%d builds were asked for", asked)
+		}
+		c.expect(0, "destroy", "-auto-approve").says(t, "E2B template was forgotten")
+		if build, refused := s.Launches(e2btest.Key, "agent-env"); build == "" {
+			t.Errorf("the other's template launches no more: %s", refused)
+		}
+	})
+}
+
 func TestTemplate_DeletionPolicyRetain(t *testing.T) {
 	s := newE2B(t)
 	s.runAndKeep(t, resource.TestStep{Config: template("  deletion_policy = \"retain\"\n")})
