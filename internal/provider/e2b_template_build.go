@@ -163,7 +163,12 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		state.CredentialExpiresAt = types.StringValue(expires.UTC().Format(time.RFC3339))
 	}
 	// The build is good: what fails from here on is a warning, and the next plan puts it right.
-	for _, p := range settle(ctx, client, templateModel{BuildID: types.StringNull()}, state, built.Public) {
+	var earlier templateModel
+	if prior != nil {
+		earlier = *prior
+	}
+	failed, left := settle(ctx, client, earlier, state, built.Public)
+	for _, p := range slices.Concat(failed, left) {
 		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
 	}
 	return state, true

@@ -120,7 +120,7 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 		resp.Diagnostics.Append(resp.Private.SetKey(ctx, unsureMark, []byte("false"))...)
 	}
 	if !plan.BuildID.IsUnknown() {
-		running.all(settle(ctx, client, state, plan, state.Public.ValueBool()))
+		running.settled(settle(ctx, client, state, plan, state.Public.ValueBool()))
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, plan.settled())...)
 			resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
@@ -134,7 +134,7 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 	if _, rebuild := plan.rebuilt(state, c, given, imported, &resp.Diagnostics); !rebuild.ValueBool() {
 		// What was not known at plan turned out to be what is there.
 		kept := plan.chosen(given, &state).asIs(state, c, given, &resp.Diagnostics)
-		running.all(settle(ctx, client, state, kept, state.Public.ValueBool()))
+		running.settled(settle(ctx, client, state, kept, state.Public.ValueBool()))
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, kept.settled())...)
 		}
