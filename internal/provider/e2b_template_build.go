@@ -18,11 +18,17 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
+// cleanupTime bounds what is tidied up after an operation ended, cancelled or not.
+const cleanupTime = 30 * time.Second
+
 // unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
 const unsureMark = "unsure"
 
 // errForeign is the cause where E2B answered a create with a template that was there before.
 var errForeign = errors.New("the template was there before")
+
+// errElsewhere is the cause where E2B answered a rebuild with another template than the one in state.
+var errElsewhere = errors.New("it is not the template in state")
 
 func isForeign(err error) bool { return errors.Is(err, errForeign) }
 
@@ -87,6 +93,28 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
 }
 
+// elsewhere says that a rebuild was answered with another template than the one in state. If the request itself made that,
+// because the one in state is gone, it is removed again: nobody would know of it.
+func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBuild, name, wanted string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	p := &problem.Problem{Title: "E2B template was replaced by another", Cause: errElsewhere, Object: fmt.Sprintf("%s is now template %s, not %s", name, build.TemplateID, wanted),
+		Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
+	found, err := r.services.e2b.Template(ctx, build.TemplateID)
+	switch {
+	case err == nil && (len(found.Builds) != 1 || found.Builds[0].BuildID != build.BuildID):
+		return p
+	case err == nil:
+		err = r.services.e2b.DeleteTemplate(ctx, build.TemplateID)
+	}
+	if err != nil {
+		p.Cause = errors.Join(errElsewhere, err)
+		return p
+	}
+	return &problem.Problem{Title: "E2B template is gone", Cause: errElsewhere, Object: fmt.Sprintf("%s, template %s", name, wanted),
+		Advice: fmt.Sprintf("Asked for a build, E2B made another template of that name, %s, which was removed again. Plan with refresh, so that it is made anew.", build.TemplateID)}
+}
+
 // resolved gives what the plan left to this release.
 func (m templateModel) resolved() templateModel {
 	known := func(value types.String) types.String {
@@ -139,8 +167,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		Start: made.Start, Archives: made.Archives, Secrets: r.services.secrets(logins),
 		Accept: func(build e2b.RequestedBuild) error {
 			if prior != nil && build.TemplateID != prior.TemplateID.ValueString() {
-				return &problem.Problem{Title: "E2B template was replaced by another", Object: fmt.Sprintf("%s is now template %s, not %s", plan.Name.ValueString(), build.TemplateID, prior.TemplateID.ValueString()),
-					Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
+				return r.elsewhere(ctx, build, plan.Name.ValueString(), prior.TemplateID.ValueString())
 			}
 			return accept(ctx, build)
 		},
@@ -176,7 +203,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 
 // keepsBuild adds to a failed rebuild what launches still.
 func keepsBuild(err error, prior *templateModel) error {
-	if prior == nil || prior.Reference.IsNull() {
+	if prior == nil || prior.Reference.IsNull() || errors.Is(err, errElsewhere) {
 		return err
 	}
 	var list problem.List
