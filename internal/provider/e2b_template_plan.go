@@ -47,7 +47,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	imported := readOrigin(ctx, req.Private, &resp.Diagnostics).imported
 	planned := plan.inPlace(state, c, given, imported, &resp.Diagnostics)
-	if imported && !planned.CacheKey.Equal(state.CacheKey) {
+	if imported && !planned.CacheKey.IsUnknown() && !planned.CacheKey.Equal(state.CacheKey) {
 		resp.Diagnostics.AddWarning("Imported template has other content", fmt.Sprintf("Template %s carries %s, and this configuration has the cache key %s: it will be built anew in place. Its earlier builds still launch.", state.TemplateID.ValueString(), orNone(state.CacheKey), planned.CacheKey.ValueString()))
 	}
 	if !given.python.IsNull() && !given.python.IsUnknown() && planned.BuildID.Equal(state.BuildID) && !state.PythonVersion.IsNull() && !given.python.Equal(state.PythonVersion) {

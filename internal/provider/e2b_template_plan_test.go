@@ -216,6 +216,27 @@ func TestTemplate_Import(t *testing.T) {
 	s.empty(t)
 }
 
+// What is not known yet is not said to differ.
+func TestTemplate_ImportWithUnknownContent(t *testing.T) {
+	s := newE2B(t)
+	maker := s.newCLI(t)
+	maker.write("main.tf", template("  env = { MODE = \"a\" }\n"))
+	maker.apply()
+	c := s.newCLI(t)
+	c.write("main.tf", knownLater("a", "1")+template("  env = { MODE = terraform_data.d.output }\n"))
+	c.expect(0, "import", templateAddress, "agent-env")
+	o := c.expect(2, "plan", "-detailed-exitcode")
+	if said := o.stdout + o.stderr; strings.Contains(said, "other content") {
+		t.Errorf("the plan says:\n%s", said)
+	}
+	c.apply()
+	if builds := len(s.Builds()); builds != 1 {
+		t.Errorf("%d builds", builds)
+	}
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
+
 func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 	s := newE2B(t)
 	id, old := s.AddTemplate(e2btest.Key, "agent-env", "default")
