@@ -3,6 +3,8 @@ package e2b
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -96,7 +98,12 @@ type Alias struct {
 // error for which Unclear holds may have made the build all the same.
 func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (RequestedBuild, error) {
 	var got RequestedBuild
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v3/templates", json: request, into: &got, changes: true, slot: true})
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v3/templates", json: request, into: &got, changes: true, slot: true, check: func(*answer) error {
+		if got.TemplateID == "" || got.BuildID == "" {
+			return errors.New("it names no build")
+		}
+		return nil
+	}})
 	return got, report("E2B did not take the template build", request.Name, err)
 }
 
@@ -112,6 +119,9 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 		var page Template
 		if err := json.Unmarshal(got.body, &page); err != nil {
 			return false, err
+		}
+		if page.TemplateID != id {
+			return false, fmt.Errorf("it is about the template %q", page.TemplateID)
 		}
 		page.Builds = append(template.Builds, page.Builds...)
 		template = page

@@ -168,8 +168,16 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 	}
-	if err := client.DeleteUnused(ctx, state.TemplateID.ValueString()); err != nil {
+	there, err := client.DeleteUnused(ctx, state.TemplateID.ValueString())
+	if err != nil {
 		running.failed(deleteKeepsTemplate(err), "E2B template could not be destroyed")
+	}
+	if there {
+		return
+	}
+	// The answer to the delete counts: a look that fails changes nothing.
+	if _, err := client.Template(ctx, state.TemplateID.ValueString()); err == nil {
+		resp.Diagnostics.AddWarning("E2B template may still be there", fmt.Sprintf("E2B answered that it has no template %s to delete, and still shows it. It is no longer in state: remove it in the team's dashboard if it stays.", state.TemplateID.ValueString()))
 	}
 }
 
