@@ -184,7 +184,7 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 // client is the client of E2B, or an error while its settings are not known.
 func (r *templateResource) client(running operation) (*e2b.Client, bool) {
 	if r.services.e2b == nil {
-		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked.")
+		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked. Apply first what makes them (terraform apply -target=…).")
 		return nil, false
 	}
 	return r.services.e2b, true
