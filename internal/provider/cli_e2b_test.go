@@ -70,22 +70,7 @@ func killedAt(t *testing.T, route string, before int, carriedOut bool) {
 	if all := c.instances(); len(all) != 0 {
 		t.Fatalf("a killed run wrote state: %v", all)
 	}
-	if left := s.Left(); len(left) == 0 {
-		c.apply()
-	} else {
-		c.expect(1, "apply", "-auto-approve").says(t, "E2B template exists already", "terraform import datalayer_e2b_template.NAME agent-env")
-		c.expect(0, "import", templateAddress, "agent-env")
-		c.apply()
-	}
-	if left := s.Left(); len(left) != 1 {
-		t.Errorf("at E2B: %v", left)
-	}
-	reference := fmt.Sprint(c.only().Attributes["reference"])
-	if build, refused := s.Launches(e2btest.Key, reference); build != c.only().Attributes["build_id"] {
-		t.Errorf("%s launches %q (%s)", reference, build, refused)
-	}
-	c.planIsEmpty()
-	c.destroyE2B(s)
+	c.converges(s)
 }
 
 // The team may have three builds at once, and 25 templates are asked for: each waits for its slot.
