@@ -243,12 +243,12 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 	}
 	w.Forget()
 	template, err := w.client.TemplateWith(t.Context(), built.TemplateID, built.BuildID)
-	if err != nil || template.Build(built.BuildID) == nil || len(template.Builds) != 151 {
+	if err != nil || template.Build(built.BuildID) == nil || len(template.Builds) != 151 || template.Older {
 		t.Errorf("%d builds, %v", len(template.Builds), err)
 	}
 	w.asked(t, "GET /templates/{templateID}", 2)
-	if template, err = w.client.TemplateWith(t.Context(), built.TemplateID, template.Builds[0].BuildID); err != nil || len(template.Builds) != 100 {
-		t.Errorf("%d builds, %v", len(template.Builds), err)
+	if template, err = w.client.TemplateWith(t.Context(), built.TemplateID, template.Builds[0].BuildID); err != nil || len(template.Builds) != 100 || !template.Older {
+		t.Errorf("%d builds, older ones %t, %v", len(template.Builds), template.Older, err)
 	}
 	w.asked(t, "GET /templates/{templateID}", 3)
 }

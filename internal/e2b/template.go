@@ -30,7 +30,8 @@ type RequestedBuild struct {
 	Tags       []string `json:"tags"`
 }
 
-// Template is a template with its builds, the newest first.
+// Template is a template with its builds, the newest first. E2B lists no build that has lost all its tags, and launches
+// none either.
 type Template struct {
 	TemplateID string    `json:"templateID"`
 	Public     bool      `json:"public"`
@@ -38,6 +39,8 @@ type Template struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	UpdatedAt  time.Time `json:"updatedAt"`
 	Builds     []Build   `json:"builds"`
+	// Older: there are builds older than these, which were not read.
+	Older bool `json:"-"`
 }
 
 // Build finds a build by id; nil if the template has none such.
@@ -123,7 +126,7 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 		if page.TemplateID != id {
 			return false, fmt.Errorf("it is about the template %q", page.TemplateID)
 		}
-		page.Builds = append(template.Builds, page.Builds...)
+		page.Builds, page.Older = append(template.Builds, page.Builds...), got.header.Get("X-Next-Token") != ""
 		template = page
 		return buildID == "" || template.Build(buildID) == nil, nil
 	})
