@@ -20,59 +20,6 @@ func (c *cli) destroyE2B(s *e2bStack) {
 	s.empty(c.t)
 }
 
-// A run that is killed at any request leaves what the next apply makes, or names with the way to import it. Nothing is
-// there twice, and nothing is left when that is destroyed.
-func TestCLIE2B_KillAtEveryRequest(t *testing.T) {
-	first := newE2B(t)
-	c := first.newCLI(t)
-	c.write("main.tf", template("  tags = [\"stable\"]\n"+withLock(sixLock)))
-	c.apply()
-	var order []string
-	for _, request := range first.Requests() {
-		order = append(order, request.Name())
-	}
-	c.destroyE2B(first)
-	seen := map[string]int{}
-	for i, route := range order {
-		before := seen[route]
-		seen[route]++
-		for _, carriedOut := range []bool{false, true} {
-			if carriedOut && strings.HasPrefix(route, "GET ") {
-				continue
-			}
-			t.Run(fmt.Sprintf("%d %s carried out %t", i+1, strings.ReplaceAll(route, "/", "."), carriedOut), func(t *testing.T) {
-				killedAt(t, route, before, carriedOut)
-			})
-		}
-	}
-}
-
-func killedAt(t *testing.T, route string, before int, carriedOut bool) {
-	s := newE2B(t)
-	c := s.newCLI(t)
-	c.write("main.tf", template("  tags = [\"stable\"]\n"+withLock(sixLock)))
-	reached := make(chan struct{})
-	once := sync.OnceFunc(func() { close(reached) })
-	fault := e2btest.Fault{Route: route, Skip: before, Hold: true, Before: func(e2btest.Request) { once() }}
-	if carriedOut {
-		fault = e2btest.Fault{Route: route, Skip: before, Lose: true, After: once}
-	}
-	s.Inject(fault)
-	run := c.start("apply", "-auto-approve")
-	select {
-	case <-reached:
-	case <-time.After(cliLimit):
-		t.Fatal("the request did not come")
-	}
-	run.kill()
-	run.wait(cliLimit)
-	s.Heal()
-	if all := c.instances(); len(all) != 0 {
-		t.Fatalf("a killed run wrote state: %v", all)
-	}
-	c.converges(s)
-}
-
 // The team may have three builds at once, and 25 templates are asked for: each waits for its slot.
 func TestCLIE2B_ManyTemplatesShareFewSlots(t *testing.T) {
 	s := newE2B(t, func(o *e2btest.Options) {
