@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials/processcreds"
 	"github.com/aws/smithy-go"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -29,11 +31,12 @@ type AWSError struct {
 
 // Error is one line: "STS AssumeRole: 403 Forbidden: AccessDenied: User … is not authorized".
 func (e *AWSError) Error() string {
-	parts := []string{e.Operation}
+	var parts []string
+	status := ""
 	if e.Status != 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
+		status = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
 	}
-	for _, part := range []string{e.Code, e.Message} {
+	for _, part := range []string{e.Operation, status, e.Code, e.Message} {
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -160,9 +163,25 @@ func configProblem(profile string, err error) error {
 }
 
 func keysProblem(profile string, err error) error {
-	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(err),
+	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(withoutOutput(err)),
 		Advice: "Looked for in AWS_ACCESS_KEY_ID, the profile (AWS_PROFILE), AWS_WEB_IDENTITY_TOKEN_FILE, the container's endpoint and the instance's metadata. Sign in, or set aws.profile."}
 	return p
+}
+
+// withoutOutput is the error without what a credential_process printed: the SDK quotes all of it where it cannot read it,
+// and keys may be in it.
+func withoutOutput(err error) error {
+	var process *processcreds.ProviderError
+	if !errors.As(err, &process) {
+		return err
+	}
+	var ended *exec.ExitError
+	var unstarted *exec.Error
+	// What wraps nothing are the SDK's own words.
+	if below := errors.Unwrap(process.Err); below == nil || errors.As(below, &ended) || errors.As(below, &unstarted) || errors.Is(below, context.Canceled) || errors.Is(below, context.DeadlineExceeded) {
+		return err
+	}
+	return errors.New("what credential_process printed is not the JSON that the AWS SDKs take")
 }
 
 // plainCode stands in the place of AWS's error code in an answer that had none.
