@@ -74,7 +74,7 @@ type AWSOptions struct {
 	Default *Identity
 	// Hosts are identities of single hosts, whose fields go before Default's.
 	Hosts map[string]Identity
-	// Region is where STS is asked; that of the registry's host if empty.
+	// Region is where STS is asked for the registries of its partition; that of the registry's host if empty.
 	Region string
 	// STSEndpoint and ECREndpoint are URLs in place of AWS's own.
 	STSEndpoint, ECREndpoint string
@@ -92,11 +92,14 @@ type AWS struct {
 	options AWSOptions
 
 	mu     sync.Mutex
-	bases  map[string]aws.Config // by profile
+	bases  map[baseKey]aws.Config
 	states map[stateKey]*awsState
 	warned map[string]bool
 	unsaid problem.List
 }
+
+// baseKey is all that makes two configurations different: an identity is one of one partition.
+type baseKey struct{ profile, partition string }
 
 // stateKey is all that makes two credentials different.
 type stateKey struct {
@@ -129,7 +132,7 @@ func NewAWS(o AWSOptions) *AWS {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &AWS{options: o, bases: map[string]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
+	return &AWS{options: o, bases: map[baseKey]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
 }
 
 // Format keeps sessions and tokens out of every way of printing.

@@ -51,7 +51,7 @@ func (a *AWS) configFor(ctx context.Context, host string, who Identity, at ECRHo
 
 // ecrConfig is the configuration of a client of the host's ECR API with these keys.
 func (a *AWS) ecrConfig(ctx context.Context, who Identity, at ECRHost, keys aws.Credentials) (aws.Config, error) {
-	base, err := a.base(ctx, who.Profile)
+	base, err := a.base(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Config{}, err
 	}
@@ -106,14 +106,29 @@ func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, 
 	return image.Credential{Username: user, Password: secret.New(password), Source: source}, *answer.AuthorizationData[0].ExpiresAt, nil
 }
 
-// base is the configuration that the environment and the profile make, read when AWS is needed first.
-func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
+// region is where STS is asked for a host. The one that is configured knows nothing of the other partitions' identities.
+func (a *AWS) region(at ECRHost) (region string, configured bool) {
+	if a.options.Region != "" && partitionOf(a.options.Region) == at.Partition {
+		return a.options.Region, true
+	}
+	return at.Region, false
+}
+
+// base is the configuration that the environment and the profile make, read when AWS is needed first in a partition.
+func (a *AWS) base(ctx context.Context, profile string, at ECRHost) (aws.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if cfg, ok := a.bases[profile]; ok {
+	key := baseKey{profile, at.Partition}
+	if cfg, ok := a.bases[key]; ok {
 		return cfg, nil
 	}
 	options := []func(*config.LoadOptions) error{config.WithAppID("terraform-provider-datalayer")}
+	// A profile's own role and a web identity are asked for at STS too, before anything of ours is.
+	if region, configured := a.region(at); configured {
+		options = append(options, config.WithRegion(region))
+	} else {
+		options = append(options, config.WithDefaultRegion(region))
+	}
 	if a.options.HTTPClient != nil {
 		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
 	}
@@ -129,6 +144,6 @@ func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
 	}
 	cfg.HTTPClient = plainWords{cfg.HTTPClient}
-	a.bases[profile] = cfg
+	a.bases[key] = cfg
 	return cfg, nil
 }

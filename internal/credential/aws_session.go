@@ -24,7 +24,7 @@ const sessionPurpose = "registry"
 // session gives the keys that the host is opened with: a session of the role that the policy holds to its repositories,
 // or the identity's own keys where there is no role.
 func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost, policy string) (aws.Credentials, error) {
-	own, err := a.ownKeys(ctx, who.Profile)
+	own, err := a.ownKeys(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
 	}
@@ -81,8 +81,8 @@ func assume(ctx context.Context, client *sts.Client, request *sts.AssumeRoleInpu
 }
 
 // ownKeys are the identity's keys before any role is assumed.
-func (a *AWS) ownKeys(ctx context.Context, profile string) (aws.Credentials, error) {
-	base, err := a.base(ctx, profile)
+func (a *AWS) ownKeys(ctx context.Context, profile string, at ECRHost) (aws.Credentials, error) {
+	base, err := a.base(ctx, profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
 	}
@@ -99,14 +99,12 @@ func (a *AWS) ownKeys(ctx context.Context, profile string) (aws.Credentials, err
 }
 
 func (a *AWS) sts(ctx context.Context, profile string, at ECRHost) (*sts.Client, error) {
-	base, err := a.base(ctx, profile)
+	base, err := a.base(ctx, profile, at)
 	if err != nil {
 		return nil, err
 	}
 	return sts.NewFromConfig(base, func(o *sts.Options) {
-		if o.Region = at.Region; a.options.Region != "" {
-			o.Region = a.options.Region
-		}
+		o.Region, _ = a.region(at)
 		if a.options.STSEndpoint != "" {
 			o.BaseEndpoint = aws.String(a.options.STSEndpoint)
 		}

@@ -89,6 +89,16 @@ func ParseECRHost(host string) (ECRHost, bool) {
 	return ECRHost{}, false
 }
 
+// partitionOf is the name of the partition that a region is in; "" if it is in none that is known.
+func partitionOf(region string) string {
+	for _, p := range partitions {
+		if p.has(region) {
+			return p.name
+		}
+	}
+	return ""
+}
+
 // ARN names a repository of the registry.
 func (h ECRHost) ARN(repository string) string {
 	return "arn:" + h.Partition + ":ecr:" + h.Region + ":" + h.Account + ":repository/" + repository
