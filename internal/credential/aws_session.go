@@ -108,7 +108,7 @@ func (a *AWS) sts(ctx context.Context, profile string, at ECRHost) (*sts.Client,
 		if a.options.STSEndpoint != "" {
 			o.BaseEndpoint = aws.String(a.options.STSEndpoint)
 		}
-		if at.FIPS {
+		if at.FIPS && o.BaseEndpoint == nil {
 			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
 		}
 	}), nil

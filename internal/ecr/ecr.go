@@ -34,11 +34,11 @@ var accepted = []string{
 // Delete need Delete too.
 func APIs(resolver *credential.Resolver) func(context.Context, reference.Repository) (image.API, error) {
 	return func(ctx context.Context, repo reference.Repository) (image.API, error) {
-		cfg, at, ok, err := resolver.Session(ctx, repo.Host)
+		client, at, ok, err := resolver.Session(ctx, repo.Host)
 		if !ok || err != nil {
 			return nil, err
 		}
-		return &api{client: ecr.NewFromConfig(cfg, credential.ECREndpoint(at)), repo: repo, at: at}, nil
+		return &api{client: client, repo: repo, at: at}, nil
 	}
 }
 
