@@ -181,6 +181,20 @@ func (s *awsState) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// lease gives a login token and the session that it came from, made for this one use: both have their whole life before
+// them, and nobody else is given them.
+func (a *AWS) lease(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (*awsState, error) {
+	var policy string
+	if who.RoleARN != "" {
+		var err error
+		if policy, err = sessionPolicy(at, grants); err != nil {
+			return nil, err
+		}
+	}
+	state := &awsState{}
+	return state, a.renew(ctx, state, host, who, at, policy)
+}
+
 // login gives a login token for the host that allows the grants, and how long it and its session last.
 func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (awsState, error) {
 	state, policy, err := a.state(who, at, grants)
@@ -192,16 +206,24 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 		return awsState{}, err
 	}
 	defer leave()
-	now := a.options.Now()
-	if !state.login.Password.Empty() && now.Before(state.loginUntil) {
+	if !state.login.Password.Empty() && a.options.Now().Before(state.loginUntil) {
 		return *state, nil
 	}
-	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+	if err := a.renew(ctx, state, host, who, at, policy); err != nil {
 		return awsState{}, a.again(state, host, err)
+	}
+	return *state, nil
+}
+
+// renew gets a login token, and a session for it where the state has none that works.
+func (a *AWS) renew(ctx context.Context, state *awsState, host string, who Identity, at ECRHost, policy string) error {
+	now := a.options.Now()
+	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+		return err
 	}
 	login, expires, err := a.token(ctx, host, who, at, state.session)
 	if err != nil {
-		return awsState{}, a.again(state, host, err)
+		return err
 	}
 	// AWS does not say whether a login token ends with the session that it came from: it is used no longer than that.
 	if state.loginUntil = renewal(now, expires); who.RoleARN != "" && state.sessionUntil.Before(state.loginUntil) {
@@ -210,7 +232,7 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 	login.RenewAt = state.loginUntil
 	state.login, state.expires = login, expires
 	a.options.Logger.DebugContext(ctx, "got a login token", "host", host, "role", who.RoleARN, "expires", expires)
-	return *state, nil
+	return nil
 }
 
 // end is when the login token that was given last ends; zero if none was.
