@@ -51,6 +51,13 @@ func ParseSessionDuration(text string) (time.Duration, error) {
 		Advice: `Write a duration from "15m" (900 seconds) to "12h" (43200 seconds), in whole seconds: STS takes no other.`}
 }
 
+func (i Identity) sessionDuration() time.Duration {
+	if i.SessionDuration == 0 {
+		return DefaultSessionDuration
+	}
+	return i.SessionDuration
+}
+
 // over is the identity with the fields of a more special one. An external id belongs to its role.
 func (i Identity) over(special Identity) Identity {
 	if special.Profile != "" {
@@ -113,7 +120,8 @@ type stateKey struct {
 type awsState struct {
 	turn    chan struct{}
 	session aws.Credentials
-	// sessionUntil is when the session is renewed, loginUntil when the login is; expires is the login's end.
+	// sessionUntil is when the session is renewed, zero if it has no end; loginUntil when the login is; expires is the
+	// login's end.
 	sessionUntil, loginUntil, expires time.Time
 	login                             image.Credential
 }
@@ -226,7 +234,7 @@ func (a *AWS) renew(ctx context.Context, state *awsState, host string, who Ident
 		return err
 	}
 	// AWS does not say whether a login token ends with the session that it came from: it is used no longer than that.
-	if state.loginUntil = renewal(now, expires); who.RoleARN != "" && state.sessionUntil.Before(state.loginUntil) {
+	if state.loginUntil = renewal(now, expires); !state.sessionUntil.IsZero() && state.sessionUntil.Before(state.loginUntil) {
 		state.loginUntil = state.sessionUntil
 	}
 	login.RenewAt = state.loginUntil
@@ -259,7 +267,14 @@ func (a *AWS) enterSession(ctx context.Context, state *awsState, host string, wh
 	if err != nil {
 		return err
 	}
-	state.session, state.sessionUntil = keys, renewal(now, keys.Expires)
+	state.session, state.sessionUntil = keys, time.Time{}
+	switch {
+	case who.RoleARN != "":
+		// The end that STS names is by its clock, which need not be ours; how long a session lasts is the same by both.
+		state.sessionUntil = renewal(now, now.Add(who.sessionDuration()))
+	case keys.CanExpire:
+		state.sessionUntil = renewal(now, keys.Expires)
+	}
 	return nil
 }
 

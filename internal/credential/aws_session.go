@@ -32,10 +32,7 @@ func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost
 		a.warnOfReach(ctx, host, who, at)
 		return own, nil
 	}
-	duration := who.SessionDuration
-	if duration == 0 {
-		duration = DefaultSessionDuration
-	}
+	duration := who.sessionDuration()
 	client, err := a.sts(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
