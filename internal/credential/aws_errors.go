@@ -86,6 +86,11 @@ func notVisibleYet(err error) bool {
 func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECRHost, duration time.Duration, err error) error {
 	said := ReadAWSError(err)
 	p := &problem.Problem{Title: "AWS role for the registry cannot be assumed", Object: fmt.Sprintf("%s, for %s", who.RoleARN, host), Cause: said}
+	if ended := ctx.Err(); ended != nil {
+		// Nobody is asked any more, and what the end has cut off says nothing of AWS.
+		p.Cause = endedBy(ended, said)
+		return p
+	}
 	if caller := a.caller(ctx, who.Profile, at); caller != "" {
 		p.Object += ", as " + caller
 	}
@@ -122,6 +127,10 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials, err error) error {
 	said := ReadAWSError(err)
 	p := &problem.Problem{Title: "Login token of ECR was refused", Object: host, Cause: said}
+	if ended := ctx.Err(); ended != nil {
+		p.Cause = endedBy(ended, said)
+		return p
+	}
 	if who.RoleARN != "" {
 		p.Object += ", with a session of " + who.RoleARN
 	} else if caller := a.caller(ctx, who.Profile, at); caller != "" {
@@ -143,6 +152,14 @@ func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at EC
 		p.Advice = "AWS's own words say why."
 	}
 	return p
+}
+
+// endedBy is a cancel or a deadline, and what AWS had answered before it.
+func endedBy(ended error, said *AWSError) error {
+	if said.Status == 0 {
+		return ended
+	}
+	return fmt.Errorf("%w, after %s", ended, said)
 }
 
 func profileName(profile string) string {

@@ -54,8 +54,8 @@ func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost
 			return aws.Credentials{}, a.roleRefused(ctx, host, who, at, duration, err)
 		}
 		a.options.Logger.DebugContext(ctx, "role is refused, and may only be new", "role", who.RoleARN, "wait", pause)
-		if err := a.options.Sleep(ctx, pause); err != nil {
-			return aws.Credentials{}, err
+		if a.options.Sleep(ctx, pause) != nil {
+			return aws.Credentials{}, a.roleRefused(ctx, host, who, at, duration, err)
 		}
 	}
 }
