@@ -81,6 +81,9 @@ type AWSOptions struct {
 	Default *Identity
 	// Hosts are identities of single hosts, whose fields go before Default's.
 	Hosts map[string]Identity
+	// Withheld tells of a host that its identity is not known yet, so that AWS must not be asked with less than it; nil: of
+	// none.
+	Withheld func(host string) bool
 	// Region is where STS is asked for the registries of its partition; that of the registry's host if empty.
 	Region string
 	// STSEndpoint and ECREndpoint are URLs in place of AWS's own.
@@ -150,7 +153,7 @@ func (a *AWS) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "cr
 // before what is configured for the host.
 func (a *AWS) identity(host, role string) (who Identity, at ECRHost, ok bool) {
 	at, isECR := ParseECRHost(host)
-	if a == nil || !isECR {
+	if a == nil || !isECR || a.options.Withheld != nil && a.options.Withheld(host) {
 		return Identity{}, ECRHost{}, false
 	}
 	special, configured := a.options.Hosts[host]

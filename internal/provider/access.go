@@ -170,7 +170,8 @@ func expiry(request buildkit.Request) types.String {
 // loginUnknown tells that the configuration gives the host's login, or may, and it is not known yet.
 func (s *services) loginUnknown(host string) bool {
 	_, isECR := credential.ParseECRHost(host)
-	return s.registriesUnknown || s.awsUnknown && isECR
+	_, given := s.static[host]
+	return s.registriesUnknown || s.hostsUnknown[host] || s.awsUnknown && isECR && !given
 }
 
 // warn says, once in the life of the provider, what the credentials that AWS gave reach.

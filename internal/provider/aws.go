@@ -113,7 +113,7 @@ func endpointURL() validator.String {
 // newAWS reads the provider's aws and what registries[host].ecr add to it. hosts are the identities of single hosts; AWS
 // is never asked where neither is set.
 func newAWS(ctx context.Context, config types.Object, hosts map[string]credential.Identity, s *services, diagnostics *diag.Diagnostics) *credential.AWS {
-	options := credential.AWSOptions{Hosts: hosts, Logger: s.logger}
+	options := credential.AWSOptions{Hosts: hosts, Withheld: s.loginUnknown, Logger: s.logger}
 	s.awsUnknown = !whollyKnown(ctx, config)
 	if !config.IsNull() && !s.awsUnknown {
 		identity := identityOf(config)
@@ -146,7 +146,7 @@ func anyWithoutProfile(options credential.AWSOptions) bool {
 	return false
 }
 
-// identityOf reads the members that aws and ecr share. What is not known yet is left out.
+// identityOf reads the members that aws and ecr share.
 func identityOf(o types.Object) credential.Identity {
 	duration, _ := credential.ParseSessionDuration(member[types.String](o, "session_duration").ValueString()) // The validator has spoken.
 	return credential.Identity{
@@ -155,11 +155,13 @@ func identityOf(o types.Object) credential.Identity {
 	}
 }
 
-// addIdentity reads registries[host].ecr.
-func addIdentity(hosts map[string]credential.Identity, host string, entry attr.Value, at path.Path, diagnostics *diag.Diagnostics) {
+// addIdentity reads registries[host].ecr. One that is not wholly known yet is left out: without its role it would reach more.
+func addIdentity(ctx context.Context, hosts map[string]credential.Identity, host string, entry attr.Value, at path.Path, diagnostics *diag.Diagnostics) {
 	if _, isECR := credential.ParseECRHost(host); !isECR {
 		diagnostics.AddAttributeError(at.AtName("ecr"), "Registry is not one of Amazon ECR", fmt.Sprintf("%s is not the host of a private registry of ECR (111122223333.dkr.ecr.eu-west-1.amazonaws.com), so AWS is not asked for its login. Give username and password; %s needs no login to pull.", host, credential.PublicECR))
 		return
 	}
-	hosts[host] = identityOf(member[types.Object](entry, "ecr"))
+	if whollyKnown(ctx, entry) {
+		hosts[host] = identityOf(member[types.Object](entry, "ecr"))
+	}
 }
