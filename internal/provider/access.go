@@ -130,19 +130,17 @@ func only(repository reference.Repository, api apis) apis {
 	}
 }
 
-// plannedExpiry is null where no host of the build can be AWS's matter, and unknown else. from is what is built on.
-func (m builtImage) plannedExpiry(from types.String) types.String {
-	hosts := []types.String{from, m.Repository}
-	for _, name := range []string{"import", "export"} {
-		switch value := m.Cache.Attributes()[name].(type) {
-		case types.String:
-			hosts = append(hosts, value)
-		case types.List:
-			for _, element := range value.Elements() {
-				if text, ok := element.(types.String); ok {
-					hosts = append(hosts, text)
-				}
-			}
+// plannedExpiry is null where no host that publisher asks can be AWS's matter, and unknown else. from is what is built on,
+// attestations are as configured: the generator that is taken where they name none is not on ECR.
+func (m builtImage) plannedExpiry(from types.String, attestations types.Object) types.String {
+	imports := member[types.List](m.Cache, "import")
+	if m.Cache.IsUnknown() || imports.IsUnknown() || attestations.IsUnknown() {
+		return types.StringUnknown()
+	}
+	hosts := []types.String{from, m.Repository, member[types.String](m.Cache, "export"), member[types.String](attestations, "sbom_generator")}
+	for _, element := range imports.Elements() {
+		if text, ok := element.(types.String); ok {
+			hosts = append(hosts, text)
 		}
 	}
 	for _, address := range hosts {
