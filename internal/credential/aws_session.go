@@ -24,6 +24,9 @@ const sessionPurpose = "registry"
 // session gives the keys that the host is opened with: a session of the role that the policy holds to its repositories,
 // or the identity's own keys where there is no role.
 func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost, policy string) (aws.Credentials, error) {
+	if err := at.CheckRole(who.RoleARN); err != nil {
+		return aws.Credentials{}, err
+	}
 	own, err := a.ownKeys(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Credentials{}, err

@@ -157,11 +157,17 @@ func identityOf(o types.Object) credential.Identity {
 
 // addIdentity reads registries[host].ecr. One that is not wholly known yet is left out: without its role it would reach more.
 func addIdentity(ctx context.Context, hosts map[string]credential.Identity, host string, entry attr.Value, at path.Path, diagnostics *diag.Diagnostics) {
-	if _, isECR := credential.ParseECRHost(host); !isECR {
+	registry, isECR := credential.ParseECRHost(host)
+	if !isECR {
 		diagnostics.AddAttributeError(at.AtName("ecr"), "Registry is not one of Amazon ECR", fmt.Sprintf("%s is not the host of a private registry of ECR (111122223333.dkr.ecr.eu-west-1.amazonaws.com), so AWS is not asked for its login. Give username and password; %s needs no login to pull.", host, credential.PublicECR))
 		return
 	}
-	if whollyKnown(ctx, entry) {
-		hosts[host] = identityOf(member[types.Object](entry, "ecr"))
+	if !whollyKnown(ctx, entry) {
+		return
 	}
+	identity := identityOf(member[types.Object](entry, "ecr"))
+	for _, fault := range problem.From(registry.CheckRole(identity.RoleARN), "Invalid role of a registry") {
+		diagnostics.AddAttributeError(at.AtName("ecr").AtName("role_arn"), fault.Title, fault.Detail())
+	}
+	hosts[host] = identity
 }

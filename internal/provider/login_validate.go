@@ -35,8 +35,15 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 	if role.IsUnknown() {
 		return // It may be null.
 	}
-	if _, isECR := credential.ParseECRHost(base.Host); !role.IsNull() && !isECR {
+	registry, isECR := credential.ParseECRHost(base.Host)
+	if !role.IsNull() && !isECR {
 		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), "Image to read is not on Amazon ECR", fmt.Sprintf("%s.role_arn is set, and %s is not the host of a private registry of ECR. Give username and password_wo, or remove %s.", pull.attribute, base.Host, pull.attribute))
+		return
+	}
+	if err := registry.CheckRole(role.ValueString()); err != nil {
+		for _, fault := range problem.From(err, "Invalid role for an image to read") {
+			diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), fault.Title, fault.Detail())
+		}
 		return
 	}
 	repository, err := reference.ParseRepository(to.ValueString())
