@@ -14,13 +14,14 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // Session gives a client of the ECR API of a host's registry, held to the grants as a login would be. ok is false where the
 // host is not AWS's matter.
 func (r *Resolver) Session(ctx context.Context, host string) (client *ecr.Client, at ECRHost, ok bool, err error) {
-	host = canonical(host)
+	host = reference.CanonicalHost(host)
 	if r.hasLogin(host) {
 		return nil, ECRHost{}, false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -89,7 +90,7 @@ func (AWSKeys) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "A
 // Acquire gives a credential for the host that allows what is granted there and, where the host can be told so, nothing
 // else. What AWS gives is made for this one lease. Errors are *problem.Problem.
 func (r *Resolver) Acquire(ctx context.Context, host string, grants []Grant) (*Lease, error) {
-	host = canonical(host)
+	host = reference.CanonicalHost(host)
 	use := r.uses[host]
 	if who, at, ok := r.aws.identity(host, use.role); ok && !r.hasLogin(host) {
 		state, err := r.aws.lease(ctx, host, who, at, grants)

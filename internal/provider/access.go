@@ -86,9 +86,14 @@ func (s *services) client(credentials image.Credentials, api apis) *image.Client
 	return image.New(o)
 }
 
+// ecrHost reads the host of an address, however it spells its port.
+func ecrHost(host string) (credential.ECRHost, bool) {
+	return credential.ParseECRHost(reference.CanonicalHost(host))
+}
+
 func anyECR(uses []access) bool {
 	for _, use := range uses {
-		if _, found := credential.ParseECRHost(use.repository.Host); found {
+		if _, found := ecrHost(use.repository.Host); found {
 			return true
 		}
 	}
@@ -167,6 +172,7 @@ func expiry(request buildkit.Request) types.String {
 
 // loginUnknown tells that the configuration gives the host's login, or may, and it is not known yet.
 func (s *services) loginUnknown(host string) bool {
+	host = reference.CanonicalHost(host)
 	_, isECR := credential.ParseECRHost(host)
 	_, given := s.static[host]
 	return s.registriesUnknown || s.hostsUnknown[host] || s.awsUnknown && isECR && !given

@@ -64,6 +64,7 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Image to read is not on Amazon ECR`},
 		"partition":       {"111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)AWS role of another partition.*aws-us-gov`},
 		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
+		"one host, 443":   {ecrHost + ":443/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to`},
 		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
 		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},
 		"AWS keys":        {ecrHost + "/base", other, `base_registry = { username = "ASIAXXXXXXXXXXXXXXXX", password_wo = "p" }`, `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},

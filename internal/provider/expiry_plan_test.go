@@ -27,6 +27,7 @@ func TestAWS_ExpiryIsPlannedForEveryHostOfTheBuild(t *testing.T) {
 		"generator elsewhere":     {"null", fmt.Sprintf(`attestations = { sbom_generator = %q }`, elsewhere), true},
 		"cache elsewhere":         {"null", `cache = { import = ["r.example.com/cache:main"] }`, true},
 		"generator on ECR":        {"null", fmt.Sprintf(`attestations = { sbom_generator = %q }`, generator), false},
+		"port 443":                {"null", fmt.Sprintf(`cache = { export = "%s:443/cache:main" }`, ecrHost), false},
 		"unknown generator":       {fmt.Sprintf("%q", generator), `attestations = { sbom_generator = terraform_data.x.output }`, false},
 		"unknown attestations":    {fmt.Sprintf(`{ sbom = true, sbom_generator = %q, provenance = "min" }`, generator), `attestations = terraform_data.x.output`, false},
 		"cache on ECR":            {"null", fmt.Sprintf(`cache = { import = ["r.example.com/cache:main", "%s/cache:main"] }`, ecrHost), false},

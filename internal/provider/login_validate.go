@@ -19,8 +19,8 @@ type loginBlock struct {
 }
 
 // validateLogins checks the logins that a resource brings, and refuses two for one host: BuildKit takes one credential
-// for a host in a whole build. from and to are the addresses that pull and push are for. Terraform calls it
-// again at apply, when all is known.
+// for a host in a whole build. from and to are the addresses that pull and push are for. Terraform has it checked again at
+// apply, when all is known.
 func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *diag.Diagnostics) {
 	for _, l := range []loginBlock{pull, push} {
 		if !l.block.IsNull() && !l.block.IsUnknown() {
@@ -35,7 +35,7 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 	if role.IsUnknown() {
 		return // It may be null.
 	}
-	registry, isECR := credential.ParseECRHost(base.Host)
+	registry, isECR := ecrHost(base.Host)
 	if !role.IsNull() && !isECR {
 		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), "Image to read is not on Amazon ECR", fmt.Sprintf("%s.role_arn is set, and %s is not the host of a private registry of ECR. Give username and password_wo, or remove %s.", pull.attribute, base.Host, pull.attribute))
 		return
@@ -47,7 +47,7 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 		return
 	}
 	repository, err := reference.ParseRepository(to.ValueString())
-	if err != nil || repository.Host != base.Host {
+	if err != nil || reference.CanonicalHost(repository.Host) != reference.CanonicalHost(base.Host) {
 		return
 	}
 	if !role.IsNull() {

@@ -252,7 +252,7 @@ func pathIn(host, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if repository.Host != host {
+	if reference.CanonicalHost(repository.Host) != host {
 		return "", &problem.Problem{Title: "Grant for another registry", Object: name, Advice: "host is " + host + ": one login opens one registry. Use another ephemeral resource for the other one."}
 	}
 	return repository.Path, nil

@@ -104,7 +104,8 @@ func TestRegistryCredentials_WarnWhereGrantsNarrowNothing(t *testing.T) {
 	o.run(t, resource.TestStep{
 		Config: opened(`
   host   = "registry.example.com"
-  grants = [{ repository = "team/env", actions = ["pull", "push"] }, { repository = "registry.example.com/team/base", actions = ["pull"] }]`),
+  grants = [{ repository = "team/env", actions = ["pull", "push"] }, { repository = "registry.example.com/team/base", actions = ["pull"] },
+    { repository = "registry.example.com:443/team/cache", actions = ["pull"] }]`),
 		ConfigStateChecks: login("ci", "p-1"),
 	})
 	o.warned(t, "Grants do not narrow this login", "registry.example.com", `the login of "ci" from DATALAYER_REGISTRIES`, "Only the login of an ECR registry is narrowed")
