@@ -25,9 +25,9 @@ func awsAttribute() schema.Attribute {
 		MarkdownDescription: "Asks AWS for the logins of all registries of Amazon ECR that have none in `registries`; `aws = {}` does so with the SDK's default credential chain (environment, shared configuration, IAM Identity Center, container, instance). A registry is recognised by its host, which also gives account and region: `111122223333.dkr.ecr.eu-west-1.amazonaws.com`, in every partition, with FIPS and dual-stack endpoints. " +
 			"Without `aws` and `registries[…].ecr`, AWS is never asked. Login tokens are got when a request needs one, renewed before they end, and kept in memory only.",
 		Attributes: map[string]schema.Attribute{
-			"region":           schema.StringAttribute{Optional: true, Validators: []validator.String{awsRegion()}, MarkdownDescription: "The region in which STS is asked. Default: that of the registry's host. ECR is always asked in the host's."},
+			"region":           schema.StringAttribute{Optional: true, Validators: []validator.String{awsRegion()}, MarkdownDescription: "The region in which STS is asked, by a profile's own role too. Default: that of the registry's host; it is taken for registries of other partitions (`aws-cn`, `aws-us-gov`) in any case. ECR is always asked in the host's."},
 			"profile":          profileAttribute(),
-			"role_arn":         roleAttribute(roleDescription + " Without it the identity's own credentials are used: the login token, which a BuildKit daemon is given, then opens all that the identity may use, for 12 hours, and a warning says so."),
+			"role_arn":         roleAttribute(roleDescription + " Without it the identity's own credentials are used: the login token, which the BuildKit daemon or E2B is given, then opens all that the identity may use, for 12 hours, and a warning says so."),
 			"external_id":      externalIDAttribute(),
 			"session_duration": sessionDurationAttribute(),
 			"endpoints": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "URLs in place of AWS's own, such as those of VPC endpoints.",
