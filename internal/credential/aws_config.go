@@ -82,11 +82,14 @@ func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, 
 	ctx, cancel := context.WithTimeout(ctx, awsTimeout)
 	defer cancel()
 	answer, err := client.GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
-	if err != nil {
-		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
-	}
 	misread := func(what string) error {
-		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + "."}
+		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + ": aws.endpoints.ecr, HTTPS_PROXY, what stands before the network."}
+	}
+	switch {
+	case err != nil && ReadAWSError(err).misread():
+		return image.Credential{}, time.Time{}, misread(ReadAWSError(err).Message)
+	case err != nil:
+		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
 	}
 	if len(answer.AuthorizationData) == 0 || answer.AuthorizationData[0].ExpiresAt == nil {
 		return image.Credential{}, time.Time{}, misread("the answer holds no token with an end")

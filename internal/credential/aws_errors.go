@@ -52,6 +52,10 @@ func (e *AWSError) Unwrap() error { return e.cause }
 
 // ReadAWSError takes from an error of the SDK what AWS itself said.
 func ReadAWSError(err error) *AWSError {
+	var own *AWSError
+	if errors.As(err, &own) {
+		return own
+	}
 	e := &AWSError{cause: err}
 	var operation *smithy.OperationError
 	if errors.As(err, &operation) {
@@ -68,8 +72,14 @@ func ReadAWSError(err error) *AWSError {
 	if e.Code == plainCode {
 		e.Code = ""
 	}
+	if e.misread() && e.Message == "" {
+		e.Message = "the answer is not understood"
+	}
 	return e
 }
+
+// misread tells that somebody said yes in words that are not AWS's.
+func (e *AWSError) misread() bool { return e.Status/100 == 2 }
 
 func code(err error) string { return ReadAWSError(err).Code }
 
@@ -116,6 +126,8 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 		p.Advice = "STS is not active in " + at.Region + " for this account: activate it there, or set aws.region to a region where it is."
 	case said.Code == "InvalidClientTokenId":
 		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + ")."
+	case said.misread():
+		p.Advice = "Something else answers in the place of STS: check aws.endpoints.sts, HTTPS_PROXY and what stands before the network."
 	case said.Status == 0:
 		p.Advice = "Check that STS can be reached from here (aws.endpoints.sts, HTTPS_PROXY) and that its certificate is trusted."
 	default:

@@ -2,8 +2,8 @@ package credential
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -72,7 +72,7 @@ func assume(ctx context.Context, client *sts.Client, request *sts.AssumeRoleInpu
 	}
 	given := answer.Credentials
 	if given == nil || aws.ToString(given.AccessKeyId) == "" || aws.ToString(given.SecretAccessKey) == "" || aws.ToString(given.SessionToken) == "" || given.Expiration == nil {
-		return nil, errors.New("the answer of STS lacks keys, session token or expiration")
+		return nil, &AWSError{Operation: "STS AssumeRole", Status: http.StatusOK, Message: "the answer lacks keys, session token or expiration"}
 	}
 	return &aws.Credentials{
 		AccessKeyID: *given.AccessKeyId, SecretAccessKey: *given.SecretAccessKey, SessionToken: *given.SessionToken,

@@ -325,6 +325,34 @@ func TestATokenOpensItsRepositoryAlone(t *testing.T) {
 	}
 }
 
+// What says yes to a deletion and names nothing has deleted nothing that is known.
+func TestAYesThatNamesNoImageIsNoDeletion(t *testing.T) {
+	r := newRig(t)
+	digest := r.push("a", "v1")
+	client := r.client(credential.Delete, credential.Describe)
+	for _, body := range []string{"", "{}", "<html>sign in</html>"} {
+		r.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {
+			if call.Operation != "BatchDeleteImage" {
+				return nil
+			}
+			return &enginetest.FaultResponse{Status: http.StatusOK, Body: body}
+		}
+		if err := client.Delete(t.Context(), r.repo, digest); err == nil || image.NotFound(err) || !strings.Contains(err.Error(), "the answer") {
+			t.Errorf("%q: got %v", body, err)
+		}
+	}
+	r.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {
+		if call.Operation != "DescribeImages" {
+			return nil
+		}
+		return &enginetest.FaultResponse{Status: http.StatusOK, Body: "<html>sign in</html>"}
+	}
+	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer is not understood") {
+		t.Errorf("got %v", err)
+	}
+	r.holds("v1", digest)
+}
+
 // A token opens the registries of its region, whichever account they are of, and none of another.
 func TestATokenIsOfOneRegion(t *testing.T) {
 	r := newRig(t)
