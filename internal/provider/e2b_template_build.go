@@ -93,6 +93,22 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
 }
 
+// madeHere asks again whether this provider made a template that was imported: the builds of others may be gone by now. It
+// did where the template itself is gone.
+func (r *templateResource) madeHere(ctx context.Context, id string) (bool, error) {
+	found, err := r.services.e2b.Template(ctx, id)
+	if err == nil {
+		var tags []e2b.Tag
+		if tags, err = r.services.e2b.Tags(ctx, id); err == nil {
+			return e2b.MadeHere(found, tags), nil
+		}
+	}
+	if e2b.NotFound(err) {
+		return true, nil
+	}
+	return false, err
+}
+
 // elsewhere says that a rebuild was answered with another template than the one in state. If the request itself made that,
 // because the one in state is gone, it is removed again: nobody would know of it.
 func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBuild, name, wanted string) error {

@@ -49,10 +49,21 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("public", found.Public)
 	set("retained", noneRetained())
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
+	madeHere := e2b.MadeHere(found, tags)
+	if !madeHere {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, foreignMark, []byte("true"))...)
+	}
 	if build == nil || key == "" {
 		set("build_ids", stringList())
-		resp.Diagnostics.AddWarning("Imported template has no ready build of this provider", fmt.Sprintf("Template %s is taken over, and the next apply builds it anew in place. Its builds of today still launch.", found.TemplateID))
+		detail := fmt.Sprintf("Template %s is taken over, and the next apply builds it anew in place. Its builds of today still launch.", found.TemplateID)
+		if !madeHere {
+			detail += " " + willBeForgotten
+		}
+		resp.Diagnostics.AddWarning("Imported template has no ready build of this provider", detail)
 		return
+	}
+	if !madeHere {
+		resp.Diagnostics.AddWarning("Imported template was made by others", fmt.Sprintf("Template %s has builds of this provider, and older ones that are not. %s", found.TemplateID, willBeForgotten))
 	}
 	set("build_id", build.BuildID)
 	set("cpu_count", int64(build.CPUCount))
@@ -64,6 +75,9 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("cache_key", key)
 	set("reference", referenceOf(found.Names, name, build.BuildID))
 }
+
+// willBeForgotten is said of a template that others made.
+const willBeForgotten = "This provider did not make it, so destroy will forget the template and leave it at E2B with all its builds."
 
 // toImport reads what to import: the id, or else the identity; false after an error.
 func toImport(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (id, buildID string, ok bool) {

@@ -242,7 +242,7 @@ func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 	id, old := s.AddTemplate(e2btest.Key, "agent-env", "default")
 	c := s.newCLI(t)
 	c.write("main.tf", template(""))
-	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template has no ready build of this provider")
+	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template has no ready build of this provider", "destroy will forget the template")
 	if got := c.only().Attributes; got["cache_key"] != nil || got["reference"] != nil || got["template_id"] != id {
 		t.Errorf("in state: %v", got)
 	}
@@ -251,8 +251,43 @@ func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 		t.Errorf("the old build launches %q (%s)", build, refused)
 	}
 	c.planIsEmpty()
-	c.expect(0, "destroy", "-auto-approve")
+	c.forgets(s)
+	if build, refused := s.Launches(e2btest.Key, "agent-env:"+old); build != old {
+		t.Errorf("the old build launches %q (%s)", build, refused)
+	}
+}
+
+// What this provider did not make it does not remove: not right after the import, not by another state that takes the
+// template over with the builds of the first.
+func TestTemplate_ImportOfSomebodyElsesIsForgottenByDestroy(t *testing.T) {
+	s := newE2B(t)
+	s.AddTemplate(e2btest.Key, "agent-env", "default")
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.expect(0, "import", templateAddress, "agent-env")
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env")
+	c.apply()
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template was made by others", "destroy will forget the template")
+	s.Inject(refuseAll("GET /templates/{templateID}/tags"))
+	c.expect(1, "destroy", "-auto-approve", "-refresh=false").says(t, "Tags of the E2B template could not be read", "State is kept")
+	s.Heal()
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env")
+	s.Vanish(fullName)
+	c.expect(0, "destroy", "-auto-approve", "-refresh=false")
 	s.empty(t)
+}
+
+// forgets checks that destroy leaves the one template at E2B and says so.
+func (c *cli) forgets(s *e2bStack) {
+	c.t.Helper()
+	s.Forget()
+	c.expect(0, "destroy", "-auto-approve").says(c.t, "E2B template was forgotten", "was made by others", "stays at E2B with all its builds")
+	if left := s.Left(); len(left) != 1 || s.Count(deleteTemplate) != 0 || len(c.instances()) != 0 {
+		c.t.Errorf("at E2B: %v, after %d deletes; in state: %v", left, s.Count(deleteTemplate), c.instances())
+	}
 }
 
 // After untaint, a create that failed is built anew in place.

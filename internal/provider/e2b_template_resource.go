@@ -174,6 +174,17 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 	}
+	if readOrigin(ctx, req.Private, &resp.Diagnostics).foreign {
+		made, err := r.madeHere(ctx, state.TemplateID.ValueString())
+		if err != nil {
+			running.failed(deleteKeepsTemplate(err), "E2B template could not be told from another's")
+			return
+		}
+		if !made {
+			resp.Diagnostics.AddWarning("E2B template was forgotten", fmt.Sprintf("Template %s was imported, and was made by others: its oldest build has no tag of this provider. It stays at E2B with all its builds, those of this resource too, and is no longer in state. Remove it in the team's dashboard if nobody needs it.", state.TemplateID.ValueString()))
+			return
+		}
+	}
 	there, err := client.DeleteUnused(ctx, state.TemplateID.ValueString())
 	if err != nil {
 		running.failed(deleteKeepsTemplate(err), "E2B template could not be destroyed")

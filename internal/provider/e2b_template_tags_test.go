@@ -69,5 +69,5 @@ func TestTemplate_LastTagOfABuildIsNeverRemoved(t *testing.T) {
 		}
 	}
 	c.planIsEmpty()
-	c.destroyE2B(s)
+	c.forgets(s)
 }
