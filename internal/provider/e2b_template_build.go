@@ -179,7 +179,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{
 		Request: e2b.BuildRequest{Name: plan.Name.ValueString(), Tags: []string{e2b.OwnTag(key.ValueString(), newNonce())},
-			CPUCount: int(plan.CPUCount.ValueInt64()), MemoryMB: int(plan.MemoryMB.ValueInt64())},
+			CPUCount: int(whole(plan.CPUCount)), MemoryMB: int(whole(plan.MemoryMB))},
 		Start: made.Start, Archives: made.Archives, Secrets: r.services.secrets(logins),
 		Accept: func(build e2b.RequestedBuild) error {
 			if prior != nil && build.TemplateID != prior.TemplateID.ValueString() {

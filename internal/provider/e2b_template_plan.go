@@ -127,7 +127,7 @@ func (m templateModel) key(c content, diagnostics *diag.Diagnostics) types.Strin
 	return types.StringValue(environment.Key{
 		Variant: environment.VariantE2B, SpecDigest: c.spec.ValueString(), LockDigest: c.lock.ValueString(), BaseDigest: base.Digest,
 		Recipe: environment.E2BRecipe(environment.E2BContent{
-			CPUCount: m.CPUCount.ValueInt64(), MemoryMB: m.MemoryMB.ValueInt64(), StartCommand: m.StartCommand.ValueString(), ReadyCommand: m.ReadyCommand.ValueString(),
+			CPUCount: whole(m.CPUCount), MemoryMB: whole(m.MemoryMB), StartCommand: m.StartCommand.ValueString(), ReadyCommand: m.ReadyCommand.ValueString(),
 			ServerCommit: commit.ValueString(), EditDigest: edit.ValueString(),
 		}),
 	}.CacheKey())

@@ -3,15 +3,15 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/numberdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -50,9 +50,9 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 	for name, own := range map[string]schema.Attribute{
 		"name": schema.StringAttribute{Required: true, Validators: []validator.String{templateName()},
 			MarkdownDescription: "The template's name in the team: 1 to 128 characters of `a-z`, `0-9`, `-` and `_`. E2B lower-cases and trims other spellings, so they are refused. Another name replaces the template."},
-		"cpu_count": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(defaultCPUCount), Validators: []validator.Int64{cpuCount()},
+		"cpu_count": schema.NumberAttribute{Optional: true, Computed: true, Default: numberdefault.StaticBigFloat(big.NewFloat(defaultCPUCount)), Validators: []validator.Number{cpuCount()},
 			MarkdownDescription: fmt.Sprintf("Cores of a sandbox: 1 or an even number up to 32, within what the team may have. Part of the cache key. Default: %d.", defaultCPUCount)},
-		"memory_mb": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(defaultMemoryMB), Validators: []validator.Int64{int64validator.AtLeast(128), memoryMB()},
+		"memory_mb": schema.NumberAttribute{Optional: true, Computed: true, Default: numberdefault.StaticBigFloat(big.NewFloat(defaultMemoryMB)), Validators: []validator.Number{memoryMB()},
 			MarkdownDescription: fmt.Sprintf("Memory of a sandbox in MiB: an even number from 128, within what the team may have. Part of the cache key. Default: %d.", defaultMemoryMB)},
 		"tags": schema.SetAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Tags for people, put on the build once it is ready, and so moved there if another build had them: 1 to 128 characters of `a-z`, `0-9`, `-`, `_` and `.`, no UUID, not `default` and not beginning with `dl-`. Never launch from them. A change builds nothing."},

@@ -89,7 +89,7 @@ func registryAttribute(purpose string) schema.Attribute {
 		Attributes: map[string]schema.Attribute{
 			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 		}}
 }
 
@@ -101,7 +101,7 @@ func sourceRegistryAttribute(of string) schema.Attribute {
 		Attributes: map[string]schema.Attribute{
 			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `role_arn`.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn`. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
 				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
 		}}
