@@ -76,6 +76,9 @@ func CheckTag(tag string) *problem.Problem {
 	return p
 }
 
+// IsBuildID tells whether a text is the id of a build, as E2B writes it or in capitals.
+func IsBuildID(text string) bool { return uuidRule.MatchString(strings.ToLower(text)) }
+
 // Reference is what launches exactly one build: "<team>/<template>:<build id>", by the name that E2B gave.
 func Reference(name, buildID string) string { return name + ":" + buildID }
 

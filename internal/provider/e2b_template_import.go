@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,21 +82,38 @@ const willBeForgotten = "This provider did not make it, so destroy will forget t
 
 // toImport reads what to import: the id, or else the identity; false after an error.
 func toImport(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (id, buildID string, ok bool) {
-	id, buildID, _ = strings.Cut(strings.TrimSpace(req.ID), ":")
-	if id == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
+	given := strings.TrimSpace(req.ID)
+	id, buildID, withBuild := strings.Cut(given, ":")
+	refused := func(title, cause string) (string, string, bool) {
+		p := &problem.Problem{Title: title, Advice: importForms}
+		if cause != "" {
+			p.Object, p.Cause = fmt.Sprintf("%q", given), errors.New(cause)
+		}
+		appendProblems(diagnostics, p, title)
+		return "", "", false
+	}
+	if given == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
 		var identity templateIdentity
 		if diagnostics.Append(req.Identity.Get(ctx, &identity)...); diagnostics.HasError() {
 			return "", "", false
 		}
 		id = identity.TemplateID.ValueString()
 	}
-	if id == "" {
-		appendProblems(diagnostics, &problem.Problem{Title: "Empty import id for a template", Object: strings.TrimSpace(req.ID),
-			Advice: "Import by the template's name, by its id, or by <template id>:<build id>; as an identity by { template_id = \"…\" }."}, "Empty import id for a template")
-		return "", "", false
+	const title = "Import id of the template not understood"
+	switch {
+	case given == "" && id == "":
+		return refused("Empty import id for a template", "")
+	case id == "":
+		return refused(title, "it names no template before the \":\"")
+	case withBuild && buildID == "":
+		return refused(title, "it names no build after the \":\"")
+	case withBuild && !e2b.IsBuildID(buildID):
+		return refused(title, fmt.Sprintf("%q is no build id, which is a UUID; a tag is none", buildID))
 	}
-	return id, buildID, true
+	return id, strings.ToLower(buildID), true
 }
+
+const importForms = "Import by the template's name or its id, which takes the newest ready build of this provider, or by <template id>:<build id>; as an identity by { template_id = \"…\" }."
 
 // lookUp finds a template by its name or its id, or by the id alone, with all its builds and tags.
 func (r *templateResource) lookUp(ctx context.Context, id string, byID bool) (e2b.Template, []e2b.Tag, error) {

@@ -171,7 +171,7 @@ func TestTemplate_Import(t *testing.T) {
 	maker.apply()
 	made := maker.only().Attributes
 	id, build := fmt.Sprint(made["template_id"]), fmt.Sprint(made["build_id"])
-	for _, form := range []string{"agent-env", id, id + ":" + build, " agent-env "} {
+	for _, form := range []string{"agent-env", id, id + ":" + build, id + ":" + strings.ToUpper(build), fullName, fullName + ":" + build, " agent-env "} {
 		t.Run(form, func(t *testing.T) {
 			s.Forget()
 			c := s.newCLI(t)
@@ -219,6 +219,22 @@ func TestTemplate_Import(t *testing.T) {
 	maker.expect(0, "destroy", "-auto-approve")
 	s.empty(t)
 }
+	for form, words := range map[string][]string{
+		"":             {"Empty import id for a template", "Import by the template's name"},
+		":" + build:    {"Import id of the template not understood", "it names no template before the"},
+		id + ":":       {"Import id of the template not understood", "it names no build after the"},
+		id + ":stable": {"Import id of the template not understood", `"stable" is no build id, which is a UUID; a tag is none`},
+	} {
+		t.Run("not understood: "+form, func(t *testing.T) {
+			s.Forget()
+			c := s.newCLI(t)
+			c.write("main.tf", template(""))
+			c.expect(1, "import", templateAddress, form).says(t, words...)
+			if all := c.instances(); len(all) != 0 || len(s.Requests()) != 0 {
+				t.Errorf("in state: %v, after %d requests", all, len(s.Requests()))
+			}
+		})
+	}
 
 // What is not known yet is not said to differ.
 func TestTemplate_ImportWithUnknownContent(t *testing.T) {
