@@ -46,9 +46,13 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 }
 
 func validateTag(tag types.String, resp *resource.ValidateConfigResponse) {
-	if p := e2b.CheckTag(tag.ValueString()); p != nil {
-		resp.Diagnostics.AddAttributeError(path.Root("tags"), p.Title, p.Detail())
-	} else if tag.ValueString() == e2b.DefaultTag || strings.HasPrefix(tag.ValueString(), e2b.OwnTagPrefix) {
+	// As E2B would keep it: what is said of another spelling must not lead to a second refusal.
+	kept := strings.ToLower(strings.TrimSpace(tag.ValueString()))
+	if kept != e2b.DefaultTag && !strings.HasPrefix(kept, e2b.OwnTagPrefix) {
+		if p := e2b.CheckTag(tag.ValueString()); p != nil {
+			resp.Diagnostics.AddAttributeError(path.Root("tags"), p.Title, p.Detail())
+		}
+	} else {
 		resp.Diagnostics.AddAttributeError(path.Root("tags"), "Tag is the provider's own", fmt.Sprintf("%q: `default` is put by move_default_tag, and tags that begin with %q mark builds. Choose another tag.", tag.ValueString(), e2b.OwnTagPrefix))
 	}
 }
