@@ -175,6 +175,9 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		running.failed(err, "Login for the template's base could not be had")
 		return plan, false
 	}
+	if login := made.Start.Registry; login != nil && login.Source == credential.DockerSource {
+		running.diagnostics.AddWarning("E2B is given a login of the Docker configuration", fmt.Sprintf("The base is on %s, for which the Docker configuration has the login of %q: E2B pulls with it, and it works for all that it opens until it is changed. To give E2B a login that may read this base alone, set base_registry or the provider's registries.", recipe.Base.Repository.Host, login.Username))
+	}
 	made.Start.Force = plan.Force.ValueBool()
 	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{
@@ -190,7 +193,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		Observe: report.Take,
 	})
 	if err != nil {
-		running.failed(keepsBuild(made.Explain(err), prior), "E2B template could not be built")
+		running.failed(keepsBuild(made.Explain(err), prior, built), "E2B template could not be built")
 		return plan, false
 	}
 	if built.Warning != nil {
@@ -217,18 +220,18 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	return state, true
 }
 
-// keepsBuild adds to a failed rebuild what launches still.
-func keepsBuild(err error, prior *templateModel) error {
-	if prior == nil || prior.Reference.IsNull() || errors.Is(err, errElsewhere) {
+// keepsBuild adds to a failed build what state has now: of a rebuild what launches still, of a create what becomes of the
+// template.
+func keepsBuild(err error, prior *templateModel, built e2b.Built) error {
+	switch {
+	case errors.Is(err, errElsewhere) || isForeign(err):
+		return err
+	case prior != nil && !prior.Reference.IsNull():
+		return advised(err, fmt.Sprintf("State is kept: %s still launches, and no tag was moved. The next apply makes a build of its own.", prior.Reference.ValueString()))
+	case prior != nil || built.TemplateID == "":
 		return err
 	}
-	var list problem.List
-	for _, p := range problem.From(err, "E2B template could not be built anew") {
-		said := *p
-		said.Advice = strings.TrimSpace(p.Advice + fmt.Sprintf(" State is kept: %s still launches, and no tag was moved.", prior.Reference.ValueString()))
-		list = append(list, &said)
-	}
-	return list
+	return advised(err, fmt.Sprintf("Template %s is in state, tainted: the next apply destroys it and makes another. After terraform untaint it is built anew in place.", built.TemplateID))
 }
 
 // pullLogin is what E2B pulls the base with; nil where the host gets none.
@@ -245,5 +248,5 @@ func (r *templateResource) pullLogin(ctx context.Context, logins []login, base r
 		return nil, time.Time{}, &problem.Problem{Title: "E2B cannot use a registry's identity token", Path: []any{"base"}, Object: base.Host,
 			Advice: "E2B pulls with a user and a password. Give them in base_registry or in the provider's registries."}
 	}
-	return &e2b.RegistryLogin{Username: given.Username, Password: given.Password}, lease.ExpiresAt, nil
+	return &e2b.RegistryLogin{Username: given.Username, Password: given.Password, Source: given.Source}, lease.ExpiresAt, nil
 }

@@ -151,6 +151,9 @@ func (m templateModel) asBuilt(c content, given templateChoice, diagnostics *dia
 	m.CreateEnv = m.plannedEnv(c)
 	m.Reference, m.BuildID, m.BuildIDs = types.StringUnknown(), types.StringUnknown(), types.ListUnknown(types.StringType)
 	m.CredentialExpiresAt, m.Retained = types.StringUnknown(), types.ListUnknown(retainedType)
+	if !m.Team.IsUnknown() && !m.Base.IsUnknown() {
+		m.Retained = m.layerCache()
+	}
 	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m
 }
