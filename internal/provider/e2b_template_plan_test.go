@@ -37,13 +37,14 @@ func TestTemplate_RefusedAtPlan(t *testing.T) {
 		"our own tag":       {`  tags = ["dl-1"]`, []string{"Tag is the provider's own"}},
 		"three cores":       {`  cpu_count = 3`, []string{"Number that E2B does not take", "cpu_count is 3"}},
 		"odd memory":        {`  memory_mb = 1025`, []string{"Number that E2B does not take"}},
-		"cut off":           {`  post_install = [{ command = "true", network = false }]`, []string{"E2B cannot cut a command off the network", "post_install[0].network"}},
-		"another commit":    {`  code_interpreter = { commit = "main" }`, []string{"Commit of the code-interpreter server is not carried", e2b.CarriedInterpreter().Commit}},
-		"a source by http":  {`  code_interpreter = { source = "http://mirror.example.com" }`, []string{"Not a source of the code-interpreter server"}},
 		"half a core":       {`  cpu_count = 2.5`, []string{"Number that E2B does not take", "cpu_count is 2.5. Write 1 or an even number up to 32."}},
 		"half a MiB":        {`  memory_mb = 1024.5`, []string{"Number that E2B does not take", "memory_mb is 1024.5. Write an even number from 128."}},
 		"little memory":     {`  memory_mb = 64`, []string{"Number that E2B does not take", "an even number from 128"}},
 		"beyond all":        {`  memory_mb = 1e30`, []string{"Number that E2B does not take", "memory_mb is 1e+30"}},
+		"cut off":           {`  post_install = [{ command = "true", network = false }]`, []string{"E2B cannot cut a command off the network", "post_install[0].network"}},
+		"another commit":    {`  code_interpreter = { commit = "main" }`, []string{"Commit of the code-interpreter server is not carried", e2b.CarriedInterpreter().Commit}},
+		"a source by http":  {`  code_interpreter = { source = "http://mirror.example.com" }`, []string{"Not a source of the code-interpreter server"}},
+		"a source by scp":   {`  code_interpreter = { source = "git@github.com:e2b-dev/code-interpreter" }`, []string{"Not a source of the code-interpreter server", "Git repository"}},
 		"a login in a lock": {`  lock = "six @ https://user:cnry@example.com/six.whl --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"`, []string{"lock"}},
 		"an empty command":  {`  start_command = " "`, []string{"Empty command for E2B"}},
 		"a secret":          {`  env = { API_TOKEN = "cnry" }`, []string{"API_TOKEN"}},
@@ -218,10 +219,6 @@ func TestTemplate_Import(t *testing.T) {
 			}
 		})
 	}
-	// The builds of the import with other content are in the template too: destroy takes all.
-	maker.expect(0, "destroy", "-auto-approve")
-	s.empty(t)
-}
 	for form, words := range map[string][]string{
 		"":             {"Empty import id for a template", "Import by the template's name"},
 		":" + build:    {"Import id of the template not understood", "it names no template before the"},
@@ -238,6 +235,10 @@ func TestTemplate_Import(t *testing.T) {
 			}
 		})
 	}
+	// The builds of the import with other content are in the template too: destroy takes all.
+	maker.expect(0, "destroy", "-auto-approve")
+	s.empty(t)
+}
 
 // What is not known yet is not said to differ.
 func TestTemplate_ImportWithUnknownContent(t *testing.T) {
