@@ -15,12 +15,14 @@ type Known struct {
 	// Python is "3.13" or "3.13.5", Platforms are in OCI spelling.
 	Python    string
 	Platforms []string
+	// Libc is the C library.
+	Libc lock.Libc
 	// Packages are name to version, the names in any spelling.
 	Packages map[string]string
 }
 
-// CheckLock says where a lock was made for another base: for another Python or platform, by its own header, or with
-// another version of a package that sandboxes run on. Paths are "lock". pip check judges all else.
+// CheckLock says where a lock was made for another base: for another Python, platform or C library, by its own header,
+// or with another version of a package that sandboxes run on. Paths are "lock". pip check judges all else.
 func (b Known) CheckLock(locked *lock.Lock) problem.List {
 	var faults problem.List
 	stale := func(title, object, cause, advice string) {
@@ -34,6 +36,8 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 	if made.Platform != "" && len(b.Platforms) > 0 && !slices.Equal(b.Platforms, []string{made.Platform}) {
 		stale("Lock is for another platform", made.Platform, fmt.Sprintf("the lock was resolved for %s, and the image is for %s", made.Platform, strings.Join(b.Platforms, ", ")),
 			"Resolve it again for the platform of the image (`--python-platform`), or for all platforms (`--universal`).")
+	} else if err := b.Libc.Runs(made.PythonPlatform); err != nil {
+		stale("Lock is for another C library", made.PythonPlatform, err.Error(), "Resolve it again for the C library of the base (`--python-platform`), or on a base that has the other one.")
 	}
 	has := map[string]string{}
 	for name, version := range b.Packages {

@@ -154,7 +154,7 @@ func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, 
 		running.diagnostics.AddWarning("uv warned of the lock", strings.Join(result.Warnings, "\n"))
 	}
 	plan.PythonVersion, plan.PythonPlatform, plan.UVVersion = types.StringValue(result.Python), types.StringValue(result.Platform), types.StringValue(result.UV)
-	plan.Content, plan.Digest, plan.Packages = types.StringValue(lock.Target{Python: result.Python, Platform: result.Platform}.Header()+result.Lock.Canonical()), types.StringValue(result.Lock.Digest()), stringMapValue(packages)
+	plan.Content, plan.Digest, plan.Packages = types.StringValue(lock.Target{Python: result.Python, PythonPlatform: result.Platform}.Header()+result.Lock.Canonical()), types.StringValue(result.Lock.Digest()), stringMapValue(packages)
 	plan.ResolvedAt = types.StringValue(time.Now().UTC().Format(time.RFC3339))
 	return &plan
 }

@@ -49,6 +49,22 @@ func (b Base) misfit(attribute string, cause error, advice string) error {
 	return &problem.Problem{Title: "Base does not fit the lock", Path: []any{attribute}, Object: b.Reference.String(), Cause: cause, Advice: advice}
 }
 
+// target is the platform that a lock on the base is for: the one asked for, which its C library must run, or "" for the newest
+// that it runs.
+func (b Base) target(asked, oci string, libc lock.Libc) (string, error) {
+	if asked == "" {
+		platform, err := platformOf(oci, libc)
+		if err != nil {
+			return "", b.misfit("python_platform", err, "Take another base, or set python_platform to the target's name.")
+		}
+		return platform, nil
+	}
+	if err := runsOn(asked, oci, libc); err != nil {
+		return "", b.misfit("python_platform", fmt.Errorf("python_platform is %s: %w", asked, err), "Change one of the two; without python_platform the lock is for what the base runs.")
+	}
+	return asked, nil
+}
+
 // held completes the request with what the base tells: its Python ("3.13.5" or "3.13") and its kernel stack.
 func (b Base) held(request Request, python string, kernel map[string]string) (Request, error) {
 	if short := majorMinor(python); request.Python != "" && majorMinor(request.Python) != short {
@@ -79,16 +95,13 @@ func (b Base) byLabels(ctx context.Context, request Request) (Request, error) {
 	if python == "" {
 		return request, b.misfit("python_version", errors.New("its labels do not tell its Python"), byBuildkit+"set python_version.")
 	}
-	if request.Platform == "" {
-		machine, ok := machines[oci]
-		if !ok {
-			return request, b.misfit("python_platform", fmt.Errorf("uv knows no target for %s", oci), "Take a base of another platform.")
-		}
-		// The labels do not tell the C library: this is what every Debian of today runs.
-		request.Platform = machine + "-manylinux_2_28"
-		if machine == "riscv64" {
-			request.Platform = "riscv64-unknown-linux"
-		}
+	libc := lock.ParseLibc(config.Labels[base.LabelLibc])
+	if libc == (lock.Libc{}) && request.Platform == "" {
+		// Neither a base of somebody else nor one of an earlier release tells it: this is what every Debian of today runs.
+		libc = lock.Libc{Name: lock.Glibc, Version: "2.28"}
+	}
+	if request.Platform, err = b.target(request.Platform, oci, libc); err != nil {
+		return request, err
 	}
 	label, labelled := config.Labels[base.LabelPackages]
 	kernel, err := base.ParsePackagesLabel(label)

@@ -14,6 +14,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -137,12 +138,12 @@ func (r *remote) look(ctx context.Context, run *buildkit.ErrandRun) error {
 	case found.Pip == nil:
 		return r.Base.misfit("base", fmt.Errorf("its Python %s has no pip, which installs uv", found.Python), "Take a base that has pip, which the build of an environment needs too.")
 	}
-	if r.request.Platform == "" {
-		if r.request.Platform, err = platformOf(r.oci, found.Libc[0], found.Libc[1]); err != nil {
-			return r.Base.misfit("python_platform", err, "Take another base, or set python_platform to the target's name.")
-		}
-	} else if err := runsOn(r.request.Platform, r.oci, found.Libc[0], found.Libc[1]); err != nil {
-		return r.Base.misfit("python_platform", fmt.Errorf("python_platform is %s: %w", r.request.Platform, err), "Change one of the two; without python_platform the lock is for what the base runs.")
+	libc := lock.Libc{Name: found.Libc[0], Version: found.Libc[1]}
+	if libc.Name != lock.Glibc {
+		libc.Name = lock.Musl // Python tells no other until 3.14, and not that one's name.
+	}
+	if r.request.Platform, err = r.Base.target(r.request.Platform, r.oci, libc); err != nil {
+		return err
 	}
 	r.request, err = r.Base.held(r.request, found.Python, found.Packages)
 	return err
