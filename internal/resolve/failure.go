@@ -96,7 +96,7 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
 		advice := "A lock takes wheels alone, and one for this Python and platform is missing. Require a version that has one, or change the target."
 		if request.OnlyBinary {
-			advice += " only_binary = false takes source distributions too, whose code then runs here and as root in the build."
+			advice += " only_binary = false takes source distributions too. Then their code, which is not yours, runs where uv runs, and as root in the build of an environment, whose base must have what builds them: the build backend, such as setuptools, and for machine code a compiler."
 		}
 		return fault("requirements", "Package has no wheel for the target", advice)
 	case strings.Contains(said, unsatisfiable):

@@ -275,7 +275,7 @@ func TestLocal_Failures(t *testing.T) {
 	index.Add(t, "old", "1.0", "cp311-cp311-manylinux_2_17_x86_64")
 	index.Add(t, "new-glibc", "1.0", "cp313-cp313-manylinux_2_36_x86_64")
 	for _, name := range []string{"plat", "old", "new-glibc"} {
-		m.fails(t, at(index, name), "Package has no wheel for the target", name+"==1.0", "Python 3.13 on x86_64-manylinux_2_28", "only_binary")
+		m.fails(t, at(index, name), "Package has no wheel for the target", name+"==1.0", "Python 3.13 on x86_64-manylinux_2_28", "only_binary = false", "as root in the build", "the build backend", "a compiler")
 	}
 	newer := at(index, "new-glibc", "appnope ; sys_platform == 'darwin'")
 	newer.Platform = "x86_64-manylinux_2_36"
