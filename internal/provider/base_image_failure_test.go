@@ -82,7 +82,8 @@ func TestBaseImage_DefaultsAtPlan(t *testing.T) {
 		Config:   fmt.Sprintf("resource \"datalayer_base_image\" \"b\" {\n  name = \"b\"\n  repository = %q\n}", s.repository),
 		PlanOnly: true, ExpectNonEmptyPlan: true,
 		ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
-			value("from", "docker.io/library/python:3.13-slim-bookworm"), value("python", "image"), value("kernel_lock", base.KernelLock), value("version", "1"),
+			value("from", "docker.io/library/python:3.13-slim-bookworm"), value("python", "image"), value("kernel_lock_digest", shippedKernelLock(t)), value("version", "1"),
+			plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.Null()),
 			plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("from_digest")), plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("cache_key")),
 			plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("retained"), knownvalue.ListExact(nil)),
 		}},
