@@ -32,10 +32,14 @@ func (m baseImageModel) kernelLock() types.String {
 	return m.KernelLock
 }
 
+// ofKernelLock puts what is wrong with a lock to the argument of a base that holds it.
+func ofKernelLock(err error) error { return problem.Moved(err, "lock", "kernel_lock") }
+
 // request turns a plan, in which all arguments are known by now, into what the builder takes.
 func (m baseImageModel) request(from reference.Reference, diagnostics *diag.Diagnostics) buildkit.Request {
 	var err error
 	locked, err := lock.Parse(m.kernelLock().ValueString())
+	err = ofKernelLock(err)
 	if err == nil {
 		err = base.CheckKernelLock(locked)
 	}

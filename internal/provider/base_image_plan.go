@@ -137,7 +137,7 @@ func digestOfLock(text types.String, diagnostics *diag.Diagnostics) types.String
 	}
 	locked, err := lock.Parse(text.ValueString())
 	if err != nil {
-		appendProblems(diagnostics, err, "Kernel lock cannot be read")
+		appendProblems(diagnostics, ofKernelLock(err), "Kernel lock cannot be read")
 		return types.StringUnknown()
 	}
 	return types.StringValue(locked.Digest())

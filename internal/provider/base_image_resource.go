@@ -61,11 +61,7 @@ func staleKernelLock(ctx context.Context, locked *lock.Lock, platforms types.Lis
 	case whollyKnown(ctx, platforms):
 		known.Platforms = texts(platforms)
 	}
-	faults := known.CheckLock(locked)
-	for _, fault := range faults {
-		fault.Path = []any{"kernel_lock"}
-	}
-	return faults.Err()
+	return ofKernelLock(known.CheckLock(locked).Err())
 }
 
 func (r *baseImageResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {

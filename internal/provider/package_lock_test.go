@@ -205,6 +205,7 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 	}{
 		"option":            {`"app", "--index-url https://u:cnry-1@x/"`, "", []string{"Option among the requirements", "requirements[1]", "--index-url is an option"}},
 		"line break":        {`"app\n-r x"`, "", []string{"Requirement that is not one line"}},
+		"another file":      {strings.Repeat(`"--x", `, 25), "", []string{"requirements[9]", "More requirements that cannot be read", "The first 10 are shown, and 15 more are not"}},
 		"constraint":        {`"app"`, `constraints = ["./x"]`, []string{"Path among the requirements", "constraints[0]"}},
 		"nothing":           {`"# none"`, "", []string{"No requirement to resolve"}},
 		"platform":          {`"app"`, "python_platform = \"manylinux_2_28_x86_64\"", []string{"Unknown python_platform", `Write "x86_64-manylinux_2_28"`}},
