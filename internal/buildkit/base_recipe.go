@@ -101,7 +101,7 @@ func (r baseRecipe) configure(config map[string]any) {
 		maps.DeleteFunc(labels, func(name string, _ any) bool { return strings.HasPrefix(name, environment.LabelPrefix) })
 	}
 	labels := map[string]string{
-		environment.LabelPython: majorMinor(r.python.Python),
+		environment.LabelPython: lock.MajorMinor(r.python.Python),
 		base.LabelPackages:      base.PackagesLabel(r.packages),
 		base.LabelSitePackages:  strings.Join(r.python.SitePackages, ":"),
 	}

@@ -29,9 +29,9 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 		faults = append(faults, &problem.Problem{Title: title, Path: []any{"lock"}, Object: object, Cause: fmt.Errorf("%s", cause), Advice: advice})
 	}
 	made := locked.MadeFor()
-	if b.Python != "" && made.Python != "" && minor(made.Python) != minor(b.Python) {
+	if b.Python != "" && made.Python != "" && lock.MajorMinor(made.Python) != lock.MajorMinor(b.Python) {
 		stale("Lock is for another Python", "Python "+made.Python, fmt.Sprintf("the lock was resolved for Python %s, and the base has %s", made.Python, b.Python),
-			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", minor(b.Python)))
+			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", lock.MajorMinor(b.Python)))
 	}
 	if made.Platform != "" && len(b.Platforms) > 0 && !slices.Equal(b.Platforms, []string{made.Platform}) {
 		stale("Lock is for another platform", made.Platform, fmt.Sprintf("the lock was resolved for %s, and the image is for %s", made.Platform, strings.Join(b.Platforms, ", ")),
@@ -52,9 +52,4 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 			"Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version.")
 	}
 	return faults
-}
-
-func minor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

@@ -21,6 +21,12 @@ type Target struct {
 	PythonPlatform string
 }
 
+// MajorMinor is "3.13" of "3.13.5" and of "3.13".
+func MajorMinor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
 // String is "linux/amd64, Python 3.13", with what is not known left out.
 func (t Target) String() string {
 	var parts []string

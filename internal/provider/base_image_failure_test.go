@@ -36,7 +36,7 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 		"kernel stack of another platform": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# platform: aarch64-manylinux_2_28\n"+base.KernelLock)), says("Lock is for another platform", "kernel_lock", "resolved for linux/arm64", "linux/amd64")},
 		"no kernel stack":                  {on(plain, "apt", "  kernel_lock = \"# nothing\""), says("Lock without requirements", "kernel_lock", "or leave the argument out")},
 		"another file":                     {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", strings.Repeat("FROM debian\n", 40))), says("Unreadable line in the lock", "More offending lines in the lock", "the first 10 problems are shown, and 109 more are not")},
-		"no tag and no digest":             {on(s.RegistryHost+"/debian", "apt", ""), says("Plain image without a tag or digest")},
+		"no tag and no digest":             {on(s.RegistryHost+"/debian", "apt", ""), says("Parent image without a tag or digest")},
 		"unknown source":                   {on(plain, "conda", ""), says("Invalid python", `"image" or "apt"`)},
 	}
 	for name, test := range tests {

@@ -74,7 +74,7 @@ func (r *baseImageResource) Create(ctx context.Context, req resource.CreateReque
 	logins := plan.logins(ctx, req.Config, &resp.Diagnostics)
 	from, err := reference.Parse(plan.From.ValueString())
 	if err != nil {
-		running.failed(err, "Image to make a base on cannot be read")
+		running.failed(err, "Parent image in plan cannot be read")
 	}
 	if resp.Diagnostics.HasError() {
 		return

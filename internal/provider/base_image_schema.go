@@ -26,7 +26,7 @@ func (r *baseImageResource) Schema(ctx context.Context, _ resource.SchemaRequest
 			"`reference` is the `base` of a `datalayer_environment`. A change of content builds a new image and replaces this one; use `create_before_destroy`.",
 		Attributes: builtImageAttributes(ctx, "base image", "The image in `from`", map[string]schema.Attribute{
 			"from": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{plainImage()},
-				MarkdownDescription: "The plain image that the base is made on, Debian or Ubuntu, by tag or digest: `host/path:tag` or `host/path@sha256:…`. A tag is resolved once, when the base is created, and what it was then stays in `from_digest`: no plan and no refresh asks for it again. To take what the tag is now, replace the base (`-replace`). Default: `" + base.DefaultFrom + "`, chosen when the base is created and kept for as long as it is."},
+				MarkdownDescription: "The parent image: a plain one that the base is made on, Debian or Ubuntu, by tag or digest: `host/path:tag` or `host/path@sha256:…`. A tag is resolved once, when the base is created, and what it was then stays in `from_digest`: no plan and no refresh asks for it again. To take what the tag is now, replace the base (`-replace`). Default: `" + base.DefaultFrom + "`, chosen when the base is created and kept for as long as it is."},
 			"from_registry": sourceRegistryAttribute("from"),
 			"python": schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString(base.PythonImage), Validators: []validator.String{pythonSource()},
 				MarkdownDescription: "Where Python comes from: `image` (default) takes the one that `from` has on its `PATH`, with its pip; `apt` installs Debian's `python3` and `python3-pip` into an image that has none."},
@@ -49,7 +49,7 @@ func plainImage() validator.String {
 	return stringRule{"an image reference with a tag or digest", func(value string) error {
 		ref, err := reference.Parse(value)
 		if err == nil && ref.Tag == "" && ref.Digest == "" {
-			err = &problem.Problem{Title: "Plain image without a tag or digest", Object: value, Advice: "Write host/path:tag or host/path@sha256:… ."}
+			err = &problem.Problem{Title: "Parent image without a tag or digest", Object: value, Advice: "Write host/path:tag or host/path@sha256:… ."}
 		}
 		return err
 	}}

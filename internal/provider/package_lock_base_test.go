@@ -59,7 +59,7 @@ func TestPackageLock_BaseThatDoesNotFit(t *testing.T) {
 		"platform": {base + `python_platform = "aarch64-manylinux_2_28"`, []string{"Base does not fit the lock", "linux/amd64, not linux/arm64"}},
 		"no labels": {base + fmt.Sprintf("runner = \"local\"\nuv_path = %q\npython_version = \"3.13\"", b.uv),
 			[]string{"Base does not fit the lock", "its labels do not tell its kernel stack", "ipykernel, jupyter-client, jupyter-server", `runner = "buildkit"`}},
-		"gone": {fmt.Sprintf("base = \"%s/nothing@sha256:%064d\"", b.RegistryHost, 1), []string{"404"}},
+		"gone": {fmt.Sprintf("base = \"%s/nothing@sha256:%064d\"", b.RegistryHost, 1), []string{"Base image does not exist", "/nothing@sha256:", "404 Not Found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.run(t, resource.TestStep{Config: b.onBase(t, `"app"`, tt.arguments), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says(tt.says...)})

@@ -103,11 +103,7 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 		return timeoutDescription(name, "resolving", lockTimeout)
 	}
 	attribute := timeouts.Attributes(ctx, timeouts.Opts{Create: true, CreateDescription: description("create"), Update: true, UpdateDescription: description("update")})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
+	return withDurations(attribute)
 }
 
 func lockRunner() validator.String {

@@ -24,7 +24,6 @@ func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.V
 	validateLockTarget(config, &resp.Diagnostics)
 	validateLockRunner(config, &resp.Diagnostics)
 	appendProblems(&resp.Diagnostics, packageIndexFaults("index", config.Index).Err(), "Invalid index")
-	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
 	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{}, &resp.Diagnostics)
 }
 

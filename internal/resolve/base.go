@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -27,12 +28,12 @@ type Base struct {
 func (b Base) inspect(ctx context.Context, platform string) (oci string, config image.Config, err error) {
 	found, err := b.Registry.Inspect(ctx, b.Reference)
 	if err != nil {
-		return "", image.Config{}, err
+		return "", image.Config{}, buildkit.UnreadableBase(b.Reference, err)
 	}
 	has := slices.Sorted(maps.Keys(found.Configs))
 	switch {
 	case platform != "":
-		oci = ociPlatform(platform)
+		oci = OCIPlatform(platform)
 	case slices.Contains(has, environment.DefaultPlatform) || len(has) != 1:
 		oci = environment.DefaultPlatform
 	default:
@@ -67,7 +68,7 @@ func (b Base) target(asked, oci string, libc lock.Libc) (string, error) {
 
 // held completes the request with what the base tells: its Python ("3.13.5" or "3.13") and its kernel stack.
 func (b Base) held(request Request, python string, kernel map[string]string) (Request, error) {
-	if short := majorMinor(python); request.Python != "" && majorMinor(request.Python) != short {
+	if short := lock.MajorMinor(python); request.Python != "" && lock.MajorMinor(request.Python) != short {
 		return request, b.misfit("python_version", fmt.Errorf("python_version is %s, and the base has %s", request.Python, short), "Change one of the two; without python_version the lock is for the Python of the base.")
 	}
 	request.Python = python
@@ -127,10 +128,4 @@ func unpinned(constraints []string) []string {
 		}
 	}
 	return missing
-}
-
-func majorMinor(version string) string {
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	return major + "." + minor
 }

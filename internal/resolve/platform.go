@@ -55,8 +55,8 @@ func otherSpelling(name string) string {
 // machines are the machines of OCI platforms as uv names them.
 var machines = map[string]string{"linux/amd64": "x86_64", "linux/arm64": "aarch64", "linux/riscv64": "riscv64"}
 
-// ociPlatform is the OCI platform that uv's platform is of.
-func ociPlatform(platform string) string {
+// OCIPlatform is the OCI platform that uv's platform is of.
+func OCIPlatform(platform string) string {
 	for oci, machine := range machines {
 		if platform == machine || strings.HasPrefix(platform, machine+"-") {
 			return oci
@@ -94,7 +94,7 @@ func platformOf(oci string, libc lock.Libc) (string, error) {
 
 // runsOn tells why wheels for the platform do not run on a base; nil if they do.
 func runsOn(platform, oci string, libc lock.Libc) error {
-	if own := ociPlatform(platform); own != oci {
+	if own := OCIPlatform(platform); own != oci {
 		return fmt.Errorf("it is for %s, and the base is %s", own, oci)
 	}
 	return libc.Runs(platform)

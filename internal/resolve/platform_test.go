@@ -44,7 +44,7 @@ func TestRunsOn_RefusesWhatTheBaseCannot(t *testing.T) {
 		}
 	}
 	for _, platform := range Platforms {
-		if err := runsOn(platform, ociPlatform(platform), lock.Libc{}); err != nil {
+		if err := runsOn(platform, OCIPlatform(platform), lock.Libc{}); err != nil {
 			t.Errorf("%s does not run on a base that tells nothing: %v", platform, err)
 		}
 	}

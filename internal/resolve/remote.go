@@ -49,6 +49,14 @@ type look struct {
 
 // Resolve looks at the base, installs uv by its hashes, and runs it; the last step is never taken from a cache.
 func (r Remote) Resolve(ctx context.Context, request Request) (*Result, error) {
+	result, err := r.resolve(ctx, request)
+	if err != nil && ctx.Err() != nil {
+		return nil, stopped(ctx, request, r.Base.Reference.String())
+	}
+	return result, err
+}
+
+func (r Remote) resolve(ctx context.Context, request Request) (*Result, error) {
 	oci, config, err := r.Base.inspect(ctx, request.Platform)
 	if err != nil {
 		return nil, err
@@ -112,7 +120,7 @@ func (r *remote) do(ctx context.Context, run *buildkit.ErrandRun) error {
 	if err != nil {
 		return err
 	}
-	r.result = &Result{Lock: locked, UV: UVVersion, Python: majorMinor(r.request.Python), Platform: r.request.Platform, Warnings: warnings(readable(r.request.masker().Mask(string(said))))}
+	r.result = &Result{Lock: locked, UV: UVVersion, Python: lock.MajorMinor(r.request.Python), Platform: r.request.Platform, Warnings: warnings(readable(r.request.masker().Mask(string(said))))}
 	return nil
 }
 
@@ -241,7 +249,7 @@ func (r *remote) compile(installed *buildkit.ErrandFolder) buildkit.ErrandStep {
 // explain says of a failed step what it means.
 func (r *remote) explain(ctx context.Context, err error) error {
 	var failed *buildkit.StepFailed
-	if ctx.Err() != nil || !errors.As(err, &failed) {
+	if !errors.As(err, &failed) {
 		return err
 	}
 	lines := readable(strings.Join(failed.Lines, "\n"))

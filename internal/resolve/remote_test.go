@@ -175,7 +175,7 @@ func TestRemote_EndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	failed(t, err, "Step on the base was stopped")
+	failed(t, err, "Resolution was stopped", r.Base.Reference.String(), "No lock was made.")
 }
 
 type onMessage struct {
