@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -277,22 +276,4 @@ func TestPackageLock_FailuresAtApply(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestPackageLock_ImportTakesALockAsItIs(t *testing.T) {
-	b := newLockBench(t, newStackWithoutEngine(t))
-	older := fmt.Sprintf("app==1.0 --hash=sha256:%064x\nlib==0.9 --hash=sha256:%064x\n", 1, 2)
-	imported := func(text string) string { return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", lockAddress, text) }
-	b.runUntil(t, func(*terraform.State) error {
-		b.warned(t, "Imported lock is not held against the requirements", "nothing is resolved")
-		return nil
-	},
-		resource.TestStep{Config: imported("numpy==1.0\n") + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Requirement without a hash in the lock", "line 1 (numpy)", "id = file(")},
-		resource.TestStep{Config: imported("a==1.0 ; sys_platform == 'win32' --hash=sha256:"+strings.Repeat("0", 64)) + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Imported lock is for more than one target")},
-		planned(b.asksNothing(t, b.step(imported("# mine\n# python: 3.11\n"+older)+b.lock(`"app"`, ""), locked("content", knownvalue.StringExact("# python: 3.11\n"+older)), lockedPackages(map[string]string{"app": "1.0", "lib": "0.9"}),
-			locked("python_version", knownvalue.StringExact("3.13")), locked("resolved_at", knownvalue.Null()))), plancheck.ResourceActionUpdate),
-		planned(b.step(b.lock(`"app"`, "")), plancheck.ResourceActionNoop),
-		// What is locked and still there stays: lib 0.9 is not on the index.
-		planned(b.step(b.lock(`"app"`, `constraints = ["lib"]`), lockedPackages(map[string]string{"app": "1.0", "lib": "1.0"})), plancheck.ResourceActionUpdate),
-	)
 }
