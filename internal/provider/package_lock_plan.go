@@ -37,6 +37,9 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 			return
 		}
 	}
+	if plan.Runner.IsUnknown() && prior != nil && !prior.Base.IsNull() {
+		plan.Runner = types.StringValue(runnerBuildkit) // Its base is being replaced by another.
+	}
 	decided := plan.decide(ctx, prior, given)
 	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
 		decided = plan.onImport(*prior, given)

@@ -95,7 +95,8 @@ func validateLockRunner(config packageLockModel, diagnostics *diag.Diagnostics) 
 	}
 }
 
-// plannedRunner is the configured runner, or the one that a base decides.
+// plannedRunner is the configured runner, or the one that a base decides. It is not known while it is not known whether there
+// is a base.
 func plannedRunner(configured, base types.String) types.String {
 	switch {
 	case !configured.IsNull():
