@@ -42,10 +42,7 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set := func(attribute string, value any) {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), value)...)
 	}
-	name := id
-	if len(found.Names) > 0 {
-		_, name, _ = strings.Cut(found.Names[0], "/")
-	}
+	name := nameOf(found.Names, id)
 	set("template_id", found.TemplateID)
 	set("name", name)
 	set("team", orNull(teamOf(found.Names)))
@@ -109,6 +106,25 @@ func (r *templateResource) lookUp(ctx context.Context, id string, byID bool) (e2
 	}
 	tags, err := client.Tags(ctx, found.TemplateID)
 	return found, tags, err
+}
+
+// nameOf is the name of a template in its team: the one that was asked for, or else the team's first. A template of old
+// has names without a team too.
+func nameOf(names []string, asked string) string {
+	ownOf := func(full string) string { return full[strings.Index(full, "/")+1:] }
+	first := ""
+	for _, full := range names {
+		if asked == full || asked == ownOf(full) {
+			return ownOf(full)
+		}
+		if first == "" || !strings.Contains(first, "/") && strings.Contains(full, "/") {
+			first = full
+		}
+	}
+	if first == "" {
+		first = asked
+	}
+	return ownOf(first)
 }
 
 // ownBuild is the build that was asked for, or the newest ready one with a tag of ours, and the cache key of its tag.

@@ -14,30 +14,23 @@ import (
 )
 
 // settle puts default and tags on the build of plan, takes off those that are no longer wanted, and sets the visibility.
-// It does only what differs from state, where the build is the same.
-func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) problem.List {
-	var failed problem.List
-	same := state.BuildID.Equal(plan.BuildID)
-	var had []string
-	if same {
-		had = setTexts(state.Tags)
-		if state.MoveDefaultTag.ValueBool() {
-			had = append(had, e2b.DefaultTag)
-		}
-	}
-	want := setTexts(plan.Tags)
-	if plan.MoveDefaultTag.ValueBool() {
-		want = append(want, e2b.DefaultTag)
+// It does only what differs from state. left are tags that stay although they are not wanted, and why.
+func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) (failed, left problem.List) {
+	had, want := wantedTags(state), wantedTags(plan)
+	more := want
+	if state.BuildID.Equal(plan.BuildID) {
+		more = without(want, had)
 	}
 	name := plan.Name.ValueString()
-	if more := without(want, had); len(more) > 0 {
+	if len(more) > 0 {
 		if err := client.AssignTags(ctx, name, plan.BuildID.ValueString(), more...); err != nil {
 			failed = append(failed, problem.From(err, "Tags were not put on the E2B build")...)
 		}
 	}
 	// default stays where it is: E2B removes it from no template.
 	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
-		if err := client.RemoveTags(ctx, name, less...); err != nil {
+		var err error
+		if left, err = client.RemoveTagsFrom(ctx, plan.TemplateID.ValueString(), name, state.BuildID.ValueString(), less...); err != nil {
 			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
 		}
 	}
@@ -46,7 +39,16 @@ func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, 
 			failed = append(failed, problem.From(err, "Visibility of the E2B template was not set")...)
 		}
 	}
-	return failed
+	return failed, left
+}
+
+// wantedTags are those that a model puts on its build.
+func wantedTags(m templateModel) []string {
+	all := setTexts(m.Tags)
+	if m.MoveDefaultTag.ValueBool() {
+		all = append(all, e2b.DefaultTag)
+	}
+	return all
 }
 
 func without(all, but []string) []string {
