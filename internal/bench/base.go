@@ -3,15 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
-	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 )
 
@@ -40,35 +35,29 @@ CMD ["sleep", "infinity"]
 // bases measures our engine for a base on Docker Official's layout, from the first request to the tag, against buildctl
 // on the equivalent Dockerfile: same daemon, registry and attestations, and nothing in the daemon's cache.
 func (b *bench) bases(ctx context.Context) (err error) {
-	paths, err := engine.Tools(ctx, io.Discard, "buildkitd", "buildctl", "runc")
+	daemon, err := b.startDaemon(ctx, "buildkit-base")
 	if err != nil {
 		return err
 	}
-	state := filepath.Join(b.dir, "buildkit-base")
-	if err := os.Mkdir(state, 0o700); err != nil {
-		return err
-	}
-	started, err := engine.StartBuildkit(ctx, paths, state)
+	defer func() { err = firstOf(err, daemon.stop()) }()
+	locked, err := lock.Parse(base.KernelLock)
 	if err != nil {
 		return err
 	}
-	defer started.Stop()
-	daemon, err := buildkit.Connect(ctx, started.Address, 1, slog.New(slog.DiscardHandler))
+	ours, err := b.byEngine(daemon.Daemon, b.env.OfficialPythonReference, "bench/our-base", buildkit.Request{
+		BaseImage: &base.Spec{Python: base.PythonImage, Doctor: doctor.Program()}, Lock: locked,
+	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstOf(err, daemon.Close()) }()
-	ours, err := b.ourBase(daemon)
+	theirs, err := b.byBuildctl(daemon, "bench/their-base", map[string][]byte{
+		"Dockerfile":  fmt.Appendf(nil, baseDockerfile, b.env.OfficialPythonReference),
+		"kernel.lock": []byte(base.KernelLock), "datalayer-sandbox": doctor.Program(),
+	})
 	if err != nil {
 		return err
 	}
-	theirs, err := b.theirBase(paths["buildctl"], started.Address)
-	if err != nil {
-		return err
-	}
-	prune := func() error {
-		return command(ctx, b.dir, nil, paths["buildctl"], "--addr", started.Address, "prune", "--all")
-	}
+	prune := func() error { return daemon.prune(ctx) }
 	// The first of each fetches what whatever stands before the archives keeps.
 	if err := firstOf(ours(ctx), prune(), theirs(ctx)); err != nil {
 		return err
@@ -79,36 +68,4 @@ func (b *bench) bases(ctx context.Context) (err error) {
 	}
 	b.keep("base_vs_buildctl", taken[0], taken[1])
 	return nil
-}
-
-func (b *bench) ourBase(daemon *buildkit.Daemon) (func(context.Context) error, error) {
-	locked, err := lock.Parse(base.KernelLock)
-	if err != nil {
-		return nil, err
-	}
-	return b.byEngine(daemon, b.env.OfficialPythonReference, "bench/our-base", buildkit.Request{
-		BaseImage: &base.Spec{Python: base.PythonImage, Doctor: doctor.Program()}, Lock: locked,
-	})
-}
-
-func (b *bench) theirBase(buildctl, address string) (func(context.Context) error, error) {
-	folder := filepath.Join(b.dir, "base-context")
-	ca := b.env.CABundle
-	if ca == "" {
-		ca = os.DevNull
-	}
-	err := firstOf(os.Mkdir(folder, 0o755), os.WriteFile(filepath.Join(folder, "kernel.lock"), []byte(base.KernelLock), 0o644),
-		os.WriteFile(filepath.Join(folder, "datalayer-sandbox"), doctor.Program(), 0o755),
-		os.WriteFile(filepath.Join(folder, "Dockerfile"), fmt.Appendf(nil, baseDockerfile, b.env.OfficialPythonReference), 0o644))
-	if err != nil {
-		return nil, err
-	}
-	run := 0
-	return func(ctx context.Context) error {
-		run++
-		return command(ctx, folder, nil, buildctl, "--addr", address, "build", "--progress=quiet", "--frontend=dockerfile.v0", "--local=context=.", "--local=dockerfile=.",
-			"--opt=label:bench="+fmt.Sprint(run), "--opt=build-arg:SOURCE_DATE_EPOCH=315532800", "--secret=id=ca,src="+ca,
-			"--opt=attest:provenance=mode=max", "--opt=attest:sbom=generator="+b.env.GeneratorReference,
-			fmt.Sprintf("--output=type=image,name=%s/bench/their-base:v%d,push=true,oci-mediatypes=true,rewrite-timestamp=true", b.env.RegistryHost, run))
-	}, nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
-	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest/engine"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -34,24 +32,11 @@ WORKDIR /home/datalayer/content
 // builds measures our engine, from the probe to the tag, against buildctl on the equivalent Dockerfile: same daemon,
 // registry and attestations, with another label each time so that both push.
 func (b *bench) builds(ctx context.Context) (err error) {
-	paths, err := engine.Tools(ctx, io.Discard, "buildkitd", "buildctl", "runc")
+	daemon, err := b.startDaemon(ctx, "buildkit")
 	if err != nil {
 		return err
 	}
-	daemonState := filepath.Join(b.dir, "buildkit")
-	if err := os.Mkdir(daemonState, 0o700); err != nil {
-		return err
-	}
-	started, err := engine.StartBuildkit(ctx, paths, daemonState)
-	if err != nil {
-		return err
-	}
-	defer started.Stop()
-	daemon, err := buildkit.Connect(ctx, started.Address, 1, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer func() { err = firstOf(err, daemon.Close()) }()
+	defer func() { err = firstOf(err, daemon.stop()) }()
 	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
 	if err != nil {
 		return err
@@ -60,17 +45,15 @@ func (b *bench) builds(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ours, err := b.ours(daemon, locked, "bench/ours")
+	ours, err := b.ours(daemon.Daemon, locked, "bench/ours")
 	if err != nil {
 		return err
 	}
-	theirs, err := b.theirs(paths["buildctl"], started.Address)
+	theirs, err := b.byBuildctl(daemon, "bench/theirs", map[string][]byte{"Dockerfile": fmt.Appendf(nil, dockerfile, b.env.BaseReference), "requirements.txt": text})
 	if err != nil {
 		return err
 	}
-	prune := func() error {
-		return command(ctx, b.dir, nil, paths["buildctl"], "--addr", started.Address, "prune", "--all")
-	}
+	prune := func() error { return daemon.prune(ctx) }
 	both := []func() error{func() error { return ours(ctx) }, func() error { return theirs(ctx) }}
 	taken, err := inTurn(rounds, prune, both...)
 	if err != nil {
@@ -126,30 +109,5 @@ func (b *bench) byEngine(daemon *buildkit.Daemon, from, path string, request bui
 		request.Labels = map[string]string{"bench": fmt.Sprint(run)}
 		_, err := publisher.Publish(ctx, request, fmt.Sprintf("v1-%08x", run), func(buildkit.Published) {})
 		return err
-	}, nil
-}
-
-func (b *bench) theirs(buildctl, address string) (func(context.Context) error, error) {
-	folder := filepath.Join(b.dir, "context")
-	text, err := os.ReadFile(filepath.Join(b.project, "internal", "bench", "requirements.lock"))
-	if err != nil {
-		return nil, err
-	}
-	ca := b.env.CABundle
-	if ca == "" {
-		ca = os.DevNull
-	}
-	err = firstOf(os.Mkdir(folder, 0o755), os.WriteFile(filepath.Join(folder, "requirements.txt"), text, 0o644),
-		os.WriteFile(filepath.Join(folder, "Dockerfile"), fmt.Appendf(nil, dockerfile, b.env.BaseReference), 0o644))
-	if err != nil {
-		return nil, err
-	}
-	run := 0
-	return func(ctx context.Context) error {
-		run++
-		return command(ctx, folder, nil, buildctl, "--addr", address, "build", "--progress=quiet", "--frontend=dockerfile.v0", "--local=context=.", "--local=dockerfile=.",
-			"--opt=label:bench="+fmt.Sprint(run), "--opt=build-arg:SOURCE_DATE_EPOCH=315532800", "--secret=id=ca,src="+ca,
-			"--opt=attest:provenance=mode=max", "--opt=attest:sbom=generator="+b.env.GeneratorReference,
-			fmt.Sprintf("--output=type=image,name=%s/bench/theirs:v%d,push=true,oci-mediatypes=true,rewrite-timestamp=true", b.env.RegistryHost, run))
 	}, nil
 }

@@ -50,7 +50,7 @@ func (b *bench) locks(ctx context.Context) error {
 	if err := firstOf(ours(), byHand()); err != nil {
 		return err
 	}
-	taken, err := inTurn(rounds, nothing, ours, byHand, func() error { return command(ctx, folder, environment, uv, "--version") })
+	taken, err := inTurn(startRounds, nothing, ours, byHand, func() error { return command(ctx, folder, environment, uv, "--version") })
 	if err != nil {
 		return err
 	}

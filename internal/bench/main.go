@@ -24,7 +24,7 @@ import (
 const (
 	// rounds is how often each side of a comparison is measured; the median counts.
 	rounds = 5
-	// startRounds is the same for a start of a provider, which takes milliseconds.
+	// startRounds is the same for what takes so little time that chance has a say in it: a start of a provider, a lock.
 	startRounds = 25
 )
 

@@ -14,6 +14,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // Bounds of Identity.SessionDuration, which are those of STS, and what it is if zero.
@@ -138,7 +139,7 @@ func NewAWS(o AWSOptions) *AWS {
 		o.Now = time.Now
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = retry.Sleep
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -295,15 +296,4 @@ func (a *AWS) again(state *awsState, host string, err error) error {
 	said := *p
 	said.Object = fmt.Sprintf("%s: the login token for %s has expired (or is about to, %s) and no new one could be had", p.Object, host, state.expires.UTC().Format(time.RFC3339))
 	return &said
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -26,39 +22,16 @@ const maxQuote = 600
 type Error struct {
 	// Method and Path of the request, without its query: "POST", "/v3/templates".
 	Method, Path string
-	// Status is the HTTP status; 0 if no answer came.
-	Status int
-	// Code is E2B's error code ("sandbox_capacity_unavailable") and Message its words, both with secrets masked; either may be empty.
-	Code, Message string
-	// Cause is the network's error, or what is wrong with a 2xx answer.
-	Cause error
+	// Failure's Code is E2B's own: "sandbox_capacity_unavailable".
+	retry.Failure
 
 	host       string
 	ours       bool // the body is E2B's form of an error, and the answer so E2B's own
-	spoiled    bool
 	retryAfter time.Duration
 }
 
 // Error is one line: "POST /v3/templates: 429 Too Many Requests: Rate limit exceeded".
-func (e *Error) Error() string {
-	parts := []string{e.Method + " " + e.Path}
-	if e.Status != 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
-	}
-	if e.Code != "" {
-		parts = append(parts, e.Code)
-	}
-	if e.Message != "" {
-		parts = append(parts, e.Message)
-	}
-	if e.Cause != nil {
-		parts = append(parts, e.Cause.Error())
-	}
-	return strings.Join(parts, ": ")
-}
-
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Cause }
+func (e *Error) Error() string { return e.Line(e.Method + " " + e.Path) }
 
 // NotFound tells whether E2B itself answered that the object is not there. A 404 of something else at that address, or
 // of a route that the deployment does not have, says nothing of the object.
@@ -76,38 +49,20 @@ func (e *Error) noRoute() bool {
 // Denied tells whether E2B answered 401 or 403.
 func Denied(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+	return errors.As(err, &e) && e.Denied()
 }
 
-// Transient tells whether the same request may succeed later: 429, 5xx, a broken or refused connection, a time-out, an
-// answer cut short.
+// Transient tells whether the same request may succeed later: see [retry.Failure.Transient].
 func Transient(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) || errors.Is(err, context.Canceled) {
-		return false
-	}
-	if e.Status != 0 && !e.spoiled {
-		return e.Status == http.StatusTooManyRequests || e.Status >= 500
-	}
-	if e.spoiled || errors.Is(e.Cause, io.EOF) || errors.Is(e.Cause, io.ErrUnexpectedEOF) || errors.Is(e.Cause, syscall.ECONNREFUSED) ||
-		errors.Is(e.Cause, syscall.ECONNRESET) || errors.Is(e.Cause, syscall.EPIPE) {
-		return true
-	}
-	var network net.Error
-	return errors.As(e.Cause, &network) && network.Timeout()
+	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && e.Transient()
 }
 
 // Unclear tells whether a request that changes something may have been carried out although it failed: the answer was
 // lost or cut short, or came from a gateway. A look at the object decides.
 func Unclear(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && !e.unsent() && (e.Status == 0 || e.Status >= 500 || e.spoiled)
-}
-
-// unsent tells whether the request surely never reached the service.
-func (e *Error) unsent() bool {
-	var dial *net.OpError
-	return e.Status == 0 && errors.As(e.Cause, &dial) && dial.Op == "dial"
+	return errors.As(err, &e) && !e.Unsent() && (e.Status == 0 || e.Status >= 500 || e.Spoiled)
 }
 
 // refused is an answer outside 2xx.
@@ -149,12 +104,12 @@ func (k call) unanswered(err error) *Error {
 }
 
 func (k call) failed(cause error) *Error {
-	return &Error{Method: k.method, Path: k.shown(), host: k.host(), Cause: cause}
+	return &Error{Method: k.method, Path: k.shown(), host: k.host(), Failure: retry.Failure{Cause: cause}}
 }
 
 func (k call) spoiled(status int, cause error) *Error {
 	e := k.failed(cause)
-	e.Status, e.spoiled = status, true
+	e.Status, e.Spoiled = status, true
 	return e
 }
 
@@ -198,7 +153,7 @@ func advice(err error) string {
 		return "The service failed, not the configuration: try again, and see https://status.e2b.dev if it goes on."
 	case e.Status >= 300 && e.Status < 400:
 		return "Give the address that it redirects to as api_url or sandbox_url, or as E2B_API_URL or E2B_SANDBOX_URL."
-	case e.Status == 0 || e.spoiled:
+	case e.Status == 0 || e.Spoiled:
 		return "Check that " + e.host + " can be reached from where Terraform runs."
 	}
 	return ""

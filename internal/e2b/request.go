@@ -116,7 +116,7 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 // repeatable tells whether a request that failed may be made again.
 func (k call) repeatable(failed *Error) bool {
 	if k.changes {
-		return failed.Status == http.StatusTooManyRequests || failed.unsent() && Transient(failed)
+		return failed.Status == http.StatusTooManyRequests || failed.Unsent() && Transient(failed)
 	}
 	return Transient(failed)
 }

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 func TestAdviceTellsWhatItMayBe(t *testing.T) {
-	reset := &Error{Cause: syscall.ECONNRESET}
+	reset := &Error{Failure: retry.Failure{Cause: syscall.ECONNRESET}}
 	for _, c := range []struct {
 		host string
 		err  error

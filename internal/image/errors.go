@@ -6,12 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -40,66 +37,33 @@ type Error struct {
 	Method string
 	// Host and Repository are what was asked, and Reference the object in it: "@sha256:…", ":tag" or "/tags/list".
 	Host, Repository, Reference string
-	// Status is the HTTP status; 0 if no answer came.
-	Status int
-	// Code is the registry's error code ("MANIFEST_UNKNOWN"), Message its words with secrets masked; either may be empty.
-	Code, Message string
-	// Cause is the network's error, or what is wrong with a 2xx answer.
-	Cause error
+	retry.Failure
 
 	// Login is what a refused request was sent with, as Credential.String names it.
 	Login string
 
-	spoiled    bool
 	retryAfter time.Duration
 }
 
 // Error is one line: "HEAD localhost:5000/team/env:v1: 403 Forbidden: DENIED: no access".
 func (e *Error) Error() string {
-	parts := []string{e.Method + " " + e.Host + "/" + e.Repository + e.Reference}
-	if e.Status != 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
-	}
-	if e.Code != "" {
-		parts = append(parts, e.Code)
-	}
-	if e.Message != "" {
-		parts = append(parts, e.Message)
-	}
-	if e.Cause != nil {
-		parts = append(parts, e.Cause.Error())
-	}
-	return strings.Join(parts, ": ")
+	return e.Line(e.Method + " " + e.Host + "/" + e.Repository + e.Reference)
 }
-
-// Unwrap gives the cause.
-func (e *Error) Unwrap() error { return e.Cause }
 
 // NotFound tells whether the registry answered 404, the only answer that means gone.
 func NotFound(err error) bool { return status(err) == http.StatusNotFound }
 
 // Denied tells whether the registry, or its token service, answered 401 or 403.
 func Denied(err error) bool {
-	s := status(err)
-	return s == http.StatusUnauthorized || s == http.StatusForbidden
+	var e *Error
+	return errors.As(err, &e) && e.Denied()
 }
 
-// Transient tells whether the same request may succeed later: 429, 5xx, a broken or refused connection, a time-out, an
-// answer cut short.
+// Transient tells whether the same request may succeed later: see [retry.Failure.Transient]. A request that took all the
+// time that its caller had is not made again.
 func Transient(err error) bool {
 	var e *Error
-	if !errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	if e.Status != 0 {
-		return e.Status == http.StatusTooManyRequests || e.Status >= 500
-	}
-	if e.spoiled || errors.Is(e.Cause, io.EOF) || errors.Is(e.Cause, io.ErrUnexpectedEOF) ||
-		errors.Is(e.Cause, syscall.ECONNREFUSED) || errors.Is(e.Cause, syscall.ECONNRESET) || errors.Is(e.Cause, syscall.EPIPE) {
-		return true
-	}
-	var network net.Error
-	return errors.As(e.Cause, &network) && network.Timeout()
+	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && e.Transient()
 }
 
 // incomplete takes the meaning "gone" from a 404 for something that an image lists: the image itself is there.
@@ -119,12 +83,12 @@ func status(err error) int {
 }
 
 func (k call) failed(cause error) *Error {
-	return &Error{Method: k.method, Host: k.repo.Host, Repository: k.repo.Path, Reference: k.object, Cause: cause}
+	return &Error{Method: k.method, Host: k.repo.Host, Repository: k.repo.Path, Reference: k.object, Failure: retry.Failure{Cause: cause}}
 }
 
 func (k call) spoiled(cause error) *Error {
 	e := k.failed(cause)
-	e.spoiled = true
+	e.Spoiled = true
 	return e
 }
 
