@@ -31,7 +31,7 @@ func e2bTemplate(ctx context.Context) (err error) {
 			return err
 		}
 		defer fake.Close()
-		fake.OnStep(e2btest.StepAnswer{Holds: "finish.py", Stdout: []string{"datalayer-python 3.13.5", "datalayer-package six 1.17.0"}})
+		fake.OnStep(e2btest.StepAnswer{Holds: "finish.py", Stdout: []string{"datalayer-python=3.13.5;", "datalayer-package=six=1.17.0;", "datalayer-end;"}})
 		variables = append(variables, "E2B_API_KEY="+e2btest.Key, "E2B_API_URL="+fake.URL, "E2B_SANDBOX_URL="+fake.URL, "TF_VAR_base=registry.example.com/base@sha256:"+strings.Repeat("b", 64))
 	}
 	tf, err := newCLIOn(ctx, s, "e2b", os.Stdout)

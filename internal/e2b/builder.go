@@ -159,6 +159,9 @@ func (b *Builder) start(ctx context.Context, requested RequestedBuild, start Bui
 		if info.Status != StatusWaiting {
 			return nil
 		}
+		if b.clock.Sleep(ctx, retry.Jitter(lookPause)) != nil {
+			return err
+		}
 	}
 }
 

@@ -133,6 +133,7 @@ func TestALostStartIsLookedAt(t *testing.T) {
 			ctx := w.clock.Deadline(t.Context(), 10*time.Minute)
 			built, err := w.client.NewBuilder().Build(ctx, order())
 			w.asked(t, startBuild, tt.starts)
+			w.spaced(t, startBuild)
 			switch {
 			case tt.words != nil:
 				says(t, err, append(tt.words, built.TemplateID, built.BuildID)...)
@@ -143,6 +144,21 @@ func TestALostStartIsLookedAt(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// spaced wants some time between the requests of a route.
+func (w world) spaced(t *testing.T, route string) {
+	t.Helper()
+	var last time.Time
+	for _, request := range w.Requests() {
+		if request.Name() != route {
+			continue
+		}
+		if !last.IsZero() && request.At.Sub(last) < 500*time.Millisecond {
+			t.Errorf("%s was asked again after %s", route, request.At.Sub(last))
+		}
+		last = request.At
 	}
 }
 

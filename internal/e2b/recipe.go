@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -43,6 +41,9 @@ type Recipe struct {
 	Interpreter Interpreter
 	// StartCommand and ReadyCommand are as in BuildStart.
 	StartCommand, ReadyCommand string
+	// Anew runs the Debian packages and the commands, and what comes after the first of them, whatever E2B's cache holds:
+	// what they fetch may have moved.
+	Anew bool
 }
 
 // Instructions are a recipe as E2B takes it.
@@ -51,6 +52,8 @@ type Instructions struct {
 	Archives []Archive
 	// Origins say of each step which argument made it, for the failure of one.
 	Origins []Origin
+	// tells is the number of the step that prints the template's report.
+	tells int
 }
 
 // Origin is the argument that made a step, as a path, and what the step does.
@@ -72,13 +75,14 @@ func CreateEnv(env map[string]string) map[string]string {
 // Instructions gives the steps. Equal recipes give equal steps and archives. It reads the folder of a local source and
 // nothing else.
 func (r Recipe) Instructions() (Instructions, error) {
-	i := &Instructions{Start: BuildStart{FromImage: r.Base.Repository.WithDigest(r.Base.Digest).String(), StartCommand: r.StartCommand, ReadyCommand: r.ReadyCommand}}
 	spec := r.Spec.Normalize()
+	i := &Instructions{Start: BuildStart{FromImage: r.Base.Repository.WithDigest(r.Base.Digest).String(), StartCommand: r.start(spec.Env), ReadyCommand: r.ReadyCommand}}
 	if err := i.begin(r); err != nil {
 		return Instructions{}, err
 	}
 	if len(spec.AptPackages) > 0 {
 		i.run(root, Origin{[]any{"apt_packages"}, "install the Debian packages"}, append([]string{"sh", workshop + "/apt.sh"}, spec.AptPackages...)...)
+		i.force(r.Anew)
 	}
 	if r.Lock != nil {
 		at := Origin{[]any{"lock"}, "install the locked packages"}
@@ -94,11 +98,13 @@ func (r Recipe) Instructions() (Instructions, error) {
 		return Instructions{}, err
 	}
 	for n, command := range spec.PostInstall {
-		i.run(environment.User, Origin{[]any{"post_install", n}, fmt.Sprintf("post_install[%d]", n)}, inEnvironment(spec.Env, command.Command)...)
+		i.run(environment.User, Origin{[]any{"post_install", n}, fmt.Sprintf("post_install[%d]", n)}, inEnvironment(spec.Env, "/bin/sh", command.Command)...)
+		i.force(r.Anew)
 	}
 	// Its words are the template's own report, so it runs in each build, and E2B runs anew what comes after it.
 	i.run(root, Origin{[]any{"base"}, "tell what the template has"}, "python3", "-I", workshop+"/finish.py", workshop)
-	i.Start.Steps[len(i.Start.Steps)-1].Force = true
+	i.tells = len(i.Start.Steps)
+	i.force(true)
 	i.add(Step{Type: "USER", Args: []string{environment.User}}, Origin{[]any{"base"}, "take the contract's user"})
 	i.add(Step{Type: "WORKDIR", Args: []string{environment.WorkDir}}, Origin{[]any{"base"}, "take the contract's working directory"})
 	return *i, nil
@@ -160,33 +166,6 @@ func (i *Instructions) files(files []environment.File) error {
 	return nil
 }
 
-// env keeps the variables for the start command. E2B's own ENV step would expand what looks like a variable in a value.
-func (i *Instructions) env(env map[string]string) error {
-	if len(env) == 0 {
-		return nil
-	}
-	text, err := json.Marshal(env)
-	if err != nil {
-		return fmt.Errorf("variables: %w", err)
-	}
-	archive, err := packed("environment", map[string][]byte{"environment.json": text})
-	if err != nil {
-		return err
-	}
-	i.Archives = append(i.Archives, archive)
-	i.add(Step{Type: "COPY", Args: []string{"environment", environment.ReservedPath, root, ""}, FilesHash: archive.Hash}, Origin{[]any{"env"}, "keep the variables"})
-	return nil
-}
-
-// inEnvironment is a shell command with these variables, in the working directory.
-func inEnvironment(env map[string]string, command string) []string {
-	words := []string{"env", "-C", environment.WorkDir, "HOME=" + environment.Home, "LANG=C.UTF-8", "LC_ALL=C.UTF-8"}
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		words = append(words, name+"="+env[name])
-	}
-	return append(words, "/bin/sh", "-c", command)
-}
-
 // bring copies a folder of files into the workshop.
 func (i *Instructions) bring(folder string, files map[string][]byte, at Origin) error {
 	name, target := folder, workshop
@@ -206,25 +185,14 @@ func (i *Instructions) bring(folder string, files map[string][]byte, at Origin) 
 
 // run runs a program as a user. E2B gives a text to a shell.
 func (i *Instructions) run(user string, at Origin, words ...string) {
-	quoted := make([]string, len(words))
-	for n, word := range words {
-		quoted[n] = shellQuoted(word)
-	}
-	i.add(Step{Type: "RUN", Args: []string{strings.Join(quoted, " "), user}}, at)
+	i.add(Step{Type: "RUN", Args: []string{shellLine(words), user}}, at)
 }
+
+// force says whether the last step is run whatever E2B's cache holds, and with it all later ones.
+func (i *Instructions) force(run bool) { i.Start.Steps[len(i.Start.Steps)-1].Force = run }
 
 func (i *Instructions) add(step Step, at Origin) {
 	i.Start.Steps, i.Origins = append(i.Start.Steps, step), append(i.Origins, at)
-}
-
-// shellQuoted is a word as a POSIX shell takes it.
-func shellQuoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
-		return !strings.ContainsRune("@%+=:,./-_", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // packed is the archive of a folder with these files, by their paths within it. A COPY step takes it by the folder's name.

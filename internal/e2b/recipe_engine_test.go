@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,14 +45,15 @@ func TestCodeInterpreter_RunsOnTheBase(t *testing.T) {
 	recipe.Spec.PostInstall = []environment.Command{{Command: `test "$(id -u):$(id -g):$PWD:$MODE" = '1000:100:/home/datalayer/content:it'"'"'s $HOME'`}}
 	made := instructions(t, recipe)
 	w := newWorkshop(t, env, recipe.Base)
-	var report e2b.Report
+	log := made.ReportLog()
 	for i, step := range made.Start.Steps {
 		printed := w.step(t, made, i)
 		for line := range strings.Lines(printed) {
-			report.Take("[stdout]: " + strings.TrimSpace(line))
+			log.Take(e2b.LogEntry{Step: strconv.Itoa(i + 1), Message: "[stdout]: " + strings.TrimSpace(line)})
 		}
 		t.Logf("step %d %s: %s", i+1, step.Type, made.Origins[i].Does)
 	}
+	report := log.Report()
 	if !strings.HasPrefix(report.Python, env.BasePython+".") || report.Packages["six"] != "1.17.0" {
 		t.Errorf("the template told of itself: %+v", report)
 	}

@@ -2,6 +2,7 @@ package e2b
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -20,8 +21,10 @@ func (i Instructions) Explain(err error) error {
 		at = Origin{[]any{"base"}, "pull the base"}
 	case failed.Step == "finalize" && strings.HasPrefix(failed.Message, "ready command"):
 		at = Origin{[]any{"ready_command"}, "wait until the template is ready"}
-	case failed.Step == "finalize":
+	case failed.Step == "finalize" && strings.Contains(failed.Message, "start command"):
 		at = Origin{[]any{"start_command"}, "run the start command"}
+	case failed.Step == "finalize":
+		at = Origin{nil, "finish the template, which no argument decides"}
 	case numbered && index < len(i.Origins):
 		at = i.Origins[index]
 	default:
@@ -36,28 +39,50 @@ func (i Instructions) Explain(err error) error {
 	return list
 }
 
-// Report is what the last step of a template told of it, line by line.
+// Report is what the last program of a template told of it.
 type Report struct {
-	// Python is the full version, "" if it was not told.
+	// Python is the full version, "" if the report was not read to its end.
 	Python string
 	// Packages are those of the lock, name to version.
 	Packages map[string]string
 }
 
-// Take reads one line of a build's log.
-func (r *Report) Take(line string) {
-	_, said, found := strings.Cut(line, "[stdout]: datalayer-")
-	words := strings.Fields(said)
-	switch {
-	case !found:
-	case len(words) == 2 && words[0] == "python":
-		r.Python = words[1]
-	case len(words) == 3 && words[0] == "package":
-		if r.Packages == nil {
-			r.Packages = map[string]string{}
-		}
-		r.Packages[words[1]] = words[2]
+// ReportLog takes the report out of a build's log. E2B logs what a program prints as it comes out of a pipe, each piece
+// trimmed and as a line of its own: so the pieces are put together again, and entries end by a mark.
+type ReportLog struct {
+	step string
+	text strings.Builder
+}
+
+// ReportLog makes one for the step that tells. What other steps print is not in the report.
+func (i Instructions) ReportLog() *ReportLog { return &ReportLog{step: strconv.Itoa(i.tells)} }
+
+// Take reads one line of the log.
+func (l *ReportLog) Take(entry LogEntry) {
+	if _, said, found := strings.Cut(entry.Message, "[stdout]: "); found && entry.Step == l.step {
+		l.text.WriteString(strings.TrimSpace(said))
 	}
+}
+
+// Report is what was told; nothing while the end is missing.
+func (l *ReportLog) Report() Report {
+	var r Report
+	for entry := range strings.SplitSeq(l.text.String(), ";") {
+		kind, said, _ := strings.Cut(entry, "=")
+		switch kind {
+		case "datalayer-python":
+			r.Python = said
+		case "datalayer-package":
+			if r.Packages == nil {
+				r.Packages = map[string]string{}
+			}
+			name, version, _ := strings.Cut(said, "=")
+			r.Packages[name] = version
+		case "datalayer-end":
+			return r
+		}
+	}
+	return Report{}
 }
 
 // MajorMinor is the Python as "3.13"; "" if it was not told.

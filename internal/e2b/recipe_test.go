@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	osexec "os/exec"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -131,6 +134,34 @@ func TestRecipe_IsEqualForEqualContent(t *testing.T) {
 	}
 }
 
+// A rebuild that is asked for has to reach what may have moved, past E2B's layer cache.
+func TestRecipe_AnewRunsWhatMayHaveMoved(t *testing.T) {
+	forced := func(change func(*e2b.Recipe)) (first any) {
+		recipe := recipeOf(t)
+		recipe.Anew = true
+		change(&recipe)
+		made := instructions(t, recipe)
+		for i, step := range made.Start.Steps {
+			if step.Force {
+				return made.Origins[i].Path[0]
+			}
+		}
+		return nil
+	}
+	for want, change := range map[string]func(*e2b.Recipe){
+		"apt_packages": func(*e2b.Recipe) {},
+		"post_install": func(r *e2b.Recipe) { r.Spec.AptPackages = nil },
+		"base":         func(r *e2b.Recipe) { r.Spec.AptPackages, r.Spec.PostInstall = nil, nil },
+	} {
+		if got := forced(change); got != want {
+			t.Errorf("the first step that runs anew is of %v, want %s", got, want)
+		}
+	}
+	if got := forced(func(r *e2b.Recipe) { r.Anew = false }); got != "base" {
+		t.Errorf("without being asked, %v runs anew", got)
+	}
+}
+
 func TestRecipe_NamesTheArgumentOfTheFailedStep(t *testing.T) {
 	made := instructions(t, recipeOf(t))
 	tests := map[string]struct {
@@ -146,9 +177,34 @@ func TestRecipe_NamesTheArgumentOfTheFailedStep(t *testing.T) {
 			t.Errorf("step %q is of %v, want %v", step, got, tt.want)
 		}
 	}
-	err := made.Explain(&problem.Problem{Title: "T", Cause: &e2b.BuildFailure{Step: "finalize", Message: "ready command failed: ready command timed out after 10m0s"}})
-	if got := problem.From(err, "")[0].Path; !reflect.DeepEqual(got, []any{"ready_command"}) {
-		t.Errorf("a ready command that fails is of %v", got)
+	for message, want := range map[string][]any{
+		"ready command failed: ready command timed out after 10m0s (phase: finalize, step: finalize)":         {"ready_command"},
+		"start command failed: error running start command: exit status 1":                                    {"start_command"},
+		"waiting for start command failed: context deadline exceeded (phase: finalize, step: finalize)":       {"start_command"},
+		"configuration script failed: failed to run command: exit status 1 (phase: finalize, step: finalize)": nil,
+		"": nil,
+	} {
+		err := made.Explain(&problem.Problem{Title: "T", Cause: &e2b.BuildFailure{Step: "finalize", Message: message}})
+		if got := problem.From(err, "")[0].Path; !reflect.DeepEqual(got, want) && (len(got) > 0 || len(want) > 0) {
+			t.Errorf("%q is of %v, want %v", message, got, want)
+		}
+	}
+}
+
+// E2B gives a start command nothing of env, so what is sent brings it: a shell must see the values as they are.
+func TestRecipe_StartCommandHasTheVariables(t *testing.T) {
+	recipe := recipeOf(t)
+	recipe.StartCommand = `[[ $A == 1 ]] && printf '%s|%s|%s' "$MODE" "$HOME" "$LC_ALL"`
+	sent := instructions(t, recipe).Start.StartCommand
+	// The working directory of the contract is not on this machine.
+	local := strings.Replace(sent, "-C "+environment.WorkDir, "-C /", 1)
+	output, err := osexec.CommandContext(t.Context(), "bash", "-c", local).CombinedOutput()
+	if want := "it's $HOME|" + environment.Home + "|C.UTF-8"; err != nil || string(output) != want || local == sent {
+		t.Errorf("%s gave %q, %v, want %q", sent, output, err, want)
+	}
+	recipe.Spec.Env = nil
+	if sent := instructions(t, recipe).Start.StartCommand; sent != recipe.StartCommand {
+		t.Errorf("without variables it is %q", sent)
 	}
 }
 
@@ -161,16 +217,43 @@ func TestRecipe_TakesALocalSourceByItsDigests(t *testing.T) {
 	}
 }
 
-func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
-	var report e2b.Report
-	for _, line := range []string{
-		"[builder 9/11] RUN echo datalayer-python 2.7.18", "[builder 9/11] [stdout]: datalayer-python 3.13.5", "[builder 9/11] [stdout]: datalayer-package six 1.17.0",
-		"[builder 9/11] [stdout]: datalayer-package", "[builder 8/11] [stdout]: six 1",
-	} {
-		report.Take(line)
+// E2B's builder logs a program's output by what one read of the pipe gave, and trims each part.
+func TestReport_IsReadHoweverTheLogIsCut(t *testing.T) {
+	made := instructions(t, recipeOf(t))
+	step := strconv.Itoa(len(made.Start.Steps) - 2)
+	const told = "datalayer-python=3.13.5;\ndatalayer-package=numpy=2.5.3;\ndatalayer-package=six=1.17.0;\ndatalayer-end;\n"
+	want := e2b.Report{Python: "3.13.5", Packages: map[string]string{"numpy": "2.5.3", "six": "1.17.0"}}
+	for size := 1; size <= len(told); size++ {
+		log := made.ReportLog()
+		for chunk := range slices.Chunk([]byte(told), size) {
+			for line := range strings.SplitSeq(string(chunk), "\n") {
+				if line = strings.TrimSpace(line); line != "" {
+					log.Take(e2b.LogEntry{Step: step, Message: "[builder " + step + "/14] [stdout]: " + line})
+				}
+			}
+		}
+		if got := log.Report(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("in parts of %d bytes the report is %+v, want %+v", size, got, want)
+		}
 	}
-	if want := (e2b.Report{Python: "3.13.5", Packages: map[string]string{"six": "1.17.0"}}); !reflect.DeepEqual(report, want) {
-		t.Errorf("report is %+v, want %+v", report, want)
+}
+
+func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
+	made := instructions(t, recipeOf(t))
+	last := len(made.Start.Steps) - 2
+	log := made.ReportLog()
+	take := func(step int, message string) { log.Take(e2b.LogEntry{Step: strconv.Itoa(step), Message: message}) }
+	take(last-1, "[builder 11/14] [stdout]: datalayer-package=six=0.1;")
+	take(last, "[builder 12/14] RUN echo datalayer-python=2.7.18;")
+	take(last, "[builder 12/14] [stdout]: datalayer-python=3.13.5;")
+	take(last, "[builder 12/14] [stderr]: datalayer-package=numpy=1;")
+	take(last, "[builder 12/14] [stdout]: datalayer-package=six=1.17.0;")
+	if got := log.Report(); !reflect.DeepEqual(got, e2b.Report{}) {
+		t.Errorf("half a report counts: %+v", got)
+	}
+	take(last, "[builder 12/14] [stdout]: datalayer-end;")
+	if got, want := log.Report(), (e2b.Report{Python: "3.13.5", Packages: map[string]string{"six": "1.17.0"}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("report is %+v, want %+v", got, want)
 	}
 }
 

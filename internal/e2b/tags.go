@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,11 +35,28 @@ type removeTags struct {
 	Tags []string `json:"tags"`
 }
 
-// Tags lists the tags of a template, given by id or name.
+// Tags lists the tags of a template, given by id or name, each once.
 func (c *Client) Tags(ctx context.Context, template string) ([]Tag, error) {
 	var got []Tag
 	_, err := c.send(ctx, call{method: http.MethodGet, path: "/templates/" + url.PathEscape(template) + "/tags", object: "/templates/" + template + "/tags", into: &got})
-	return got, report("Tags of the E2B template could not be read", template, err)
+	return newest(got), report("Tags of the E2B template could not be read", template, err)
+}
+
+// newest keeps the newest assignment of each tag: an older deployment lists all that there ever were.
+func newest(all []Tag) []Tag {
+	var kept []Tag
+	at := map[string]int{}
+	for _, tag := range all {
+		i, known := at[tag.Tag]
+		switch {
+		case !known:
+			at[tag.Tag] = len(kept)
+			kept = append(kept, tag)
+		case tag.CreatedAt.After(kept[i].CreatedAt):
+			kept[i] = tag
+		}
+	}
+	return kept
 }
 
 // AssignTags puts tags on a build that is ready, and so moves them there if another build had them. The template is
@@ -74,6 +92,48 @@ func (c *Client) AssignTags(ctx context.Context, template, buildID string, tags 
 func (c *Client) RemoveTags(ctx context.Context, template string, tags ...string) error {
 	_, err := c.send(ctx, call{method: http.MethodDelete, path: "/templates/tags", json: removeTags{template, tags}})
 	return report("Tags could not be removed from the E2B template", fmt.Sprintf("%s, tags %s", template, strings.Join(tags, ", ")), err)
+}
+
+// RemoveTagsFrom takes tags off a build that they were put on, and gives those that it leaves, each with the reason: one
+// that was moved to another build since, and one without which a build may launch no more. E2B removes a tag with its
+// whole history, so that a build from which it was moved away long ago may hang on it.
+func (c *Client) RemoveTagsFrom(ctx context.Context, templateID, name, buildID string, tags ...string) (left problem.List, err error) {
+	known, err := c.Tags(ctx, templateID)
+	if err != nil {
+		return nil, err
+	}
+	leave := func(tag, why, advice string) {
+		left = append(left, &problem.Problem{Title: "Tag of the E2B template was left", Object: fmt.Sprintf("%q of template %s", tag, templateID), Cause: errors.New(why), Advice: advice})
+	}
+	var ours []string
+	held := map[string]bool{} // builds that keep a tag
+	for _, tag := range known {
+		switch {
+		case !slices.Contains(tags, tag.Tag):
+			held[tag.BuildID] = true
+		case tag.BuildID != buildID:
+			held[tag.BuildID] = true
+			leave(tag.Tag, "it points to build "+tag.BuildID+", which it was not put on here", "Remove it by hand if nobody needs it.")
+		default:
+			ours = append(ours, tag.Tag)
+		}
+	}
+	if len(ours) == 0 {
+		return left, nil
+	}
+	template, err := c.Template(ctx, templateID)
+	if err != nil {
+		return left, err
+	}
+	for _, build := range template.Builds {
+		if build.Status == StatusReady && !held[build.BuildID] {
+			for _, tag := range ours {
+				leave(tag, "build "+build.BuildID+" may have no other tag, and then no longer launches by its id", "Give that build a tag of its own and remove this one by hand, if nobody needs it.")
+			}
+			return left, nil
+		}
+	}
+	return left, c.RemoveTags(ctx, name, ours...)
 }
 
 func pointTo(known []Tag, buildID string, tags []string) bool {

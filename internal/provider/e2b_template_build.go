@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,11 +18,17 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
+// cleanupTime bounds what is tidied up after an operation ended, cancelled or not.
+const cleanupTime = 30 * time.Second
+
 // unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
 const unsureMark = "unsure"
 
 // errForeign is the cause where E2B answered a create with a template that was there before.
 var errForeign = errors.New("the template was there before")
+
+// errElsewhere is the cause where E2B answered a rebuild with another template than the one in state.
+var errElsewhere = errors.New("it is not the template in state")
 
 func isForeign(err error) bool { return errors.Is(err, errForeign) }
 
@@ -60,6 +67,14 @@ func unauthorized(err error) bool {
 	return errors.As(err, &e) && e.Status == 401
 }
 
+// unsure tells whether Create could not see that the template is its own. Until that is seen nothing is built in it and
+// it is not deleted.
+func (r *templateResource) unsure(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) bool {
+	mark, found := private.GetKey(ctx, unsureMark)
+	diagnostics.Append(found...)
+	return string(mark) == "true"
+}
+
 // isOurs holds that the template was made by this Create: the build is its oldest. E2B answers a create for a name that
 // it knows with the template of that name.
 func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild) error {
@@ -70,9 +85,34 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 	if n := len(found.Builds); n == 0 || found.Builds[n-1].BuildID == build.BuildID {
 		return nil
 	}
-	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign,
-		Object: fmt.Sprintf("template %s, build %s, which waits to be started, tag %s", build.TemplateID, build.BuildID, strings.Join(build.Tags, ", ")),
+	object := fmt.Sprintf("template %s, build %s, which waits to be started", build.TemplateID, build.BuildID)
+	if len(build.Tags) > 0 {
+		object += ", tag " + strings.Join(build.Tags, ", ")
+	}
+	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign, Object: object,
 		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
+}
+
+// elsewhere says that a rebuild was answered with another template than the one in state. If the request itself made that,
+// because the one in state is gone, it is removed again: nobody would know of it.
+func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBuild, name, wanted string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	p := &problem.Problem{Title: "E2B template was replaced by another", Cause: errElsewhere, Object: fmt.Sprintf("%s is now template %s, not %s", name, build.TemplateID, wanted),
+		Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
+	found, err := r.services.e2b.Template(ctx, build.TemplateID)
+	switch {
+	case err == nil && (len(found.Builds) != 1 || found.Builds[0].BuildID != build.BuildID):
+		return p
+	case err == nil:
+		err = r.services.e2b.DeleteTemplate(ctx, build.TemplateID)
+	}
+	if err != nil {
+		p.Cause = errors.Join(errElsewhere, err)
+		return p
+	}
+	return &problem.Problem{Title: "E2B template is gone", Cause: errElsewhere, Object: fmt.Sprintf("%s, template %s", name, wanted),
+		Advice: fmt.Sprintf("Asked for a build, E2B made another template of that name, %s, which was removed again. Plan with refresh, so that it is made anew.", build.TemplateID)}
 }
 
 // resolved gives what the plan left to this release.
@@ -107,6 +147,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	}
 	if prior != nil {
 		plan.TemplateID = prior.TemplateID
+		recipe.Anew = !plan.RebuildTrigger.Equal(prior.RebuildTrigger)
 	}
 	made, err := recipe.Instructions()
 	if err != nil {
@@ -119,19 +160,18 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		return plan, false
 	}
 	made.Start.Force = plan.Force.ValueBool()
-	var report e2b.Report
+	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{
 		Request: e2b.BuildRequest{Name: plan.Name.ValueString(), Tags: []string{e2b.OwnTag(key.ValueString(), newNonce())},
 			CPUCount: int(plan.CPUCount.ValueInt64()), MemoryMB: int(plan.MemoryMB.ValueInt64())},
 		Start: made.Start, Archives: made.Archives, Secrets: r.services.secrets(logins),
 		Accept: func(build e2b.RequestedBuild) error {
 			if prior != nil && build.TemplateID != prior.TemplateID.ValueString() {
-				return &problem.Problem{Title: "E2B template was replaced by another", Object: fmt.Sprintf("%s is now template %s, not %s", plan.Name.ValueString(), build.TemplateID, prior.TemplateID.ValueString()),
-					Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
+				return r.elsewhere(ctx, build, plan.Name.ValueString(), prior.TemplateID.ValueString())
 			}
 			return accept(ctx, build)
 		},
-		Observe: func(line e2b.LogEntry) { report.Take(line.Message) },
+		Observe: report.Take,
 	})
 	if err != nil {
 		running.failed(keepsBuild(made.Explain(err), prior), "E2B template could not be built")
@@ -144,13 +184,18 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if prior != nil {
 		before = prior.BuildIDs
 	}
-	state := plan.ready(built.RequestedBuild, key, before, report)
+	state := plan.ready(built.RequestedBuild, key, before, report.Report())
 	state.CredentialExpiresAt = types.StringNull()
 	if !expires.IsZero() {
 		state.CredentialExpiresAt = types.StringValue(expires.UTC().Format(time.RFC3339))
 	}
 	// The build is good: what fails from here on is a warning, and the next plan puts it right.
-	for _, p := range settle(ctx, client, templateModel{BuildID: types.StringNull()}, state, built.Public) {
+	var earlier templateModel
+	if prior != nil {
+		earlier = *prior
+	}
+	failed, left := settle(ctx, client, earlier, state, built.Public)
+	for _, p := range slices.Concat(failed, left) {
 		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
 	}
 	return state, true
@@ -158,7 +203,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 
 // keepsBuild adds to a failed rebuild what launches still.
 func keepsBuild(err error, prior *templateModel) error {
-	if prior == nil || prior.Reference.IsNull() {
+	if prior == nil || prior.Reference.IsNull() || errors.Is(err, errElsewhere) {
 		return err
 	}
 	var list problem.List

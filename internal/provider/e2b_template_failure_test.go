@@ -3,6 +3,7 @@ package provider_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,6 +153,39 @@ func TestTemplate_ThatVanishedIsMadeAgain(t *testing.T) {
 		resource.TestStep{PreConfig: func() { s.Vanish(fullName) }, Config: template(""), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionCreate)),
 			ConfigStateChecks: []statecheck.StateCheck{knownTemplate("template_id", knownvalue.StringFunc(func(value string) error { return differ(value, id) }))}},
 	)
+}
+
+// A rebuild of a template that is gone makes E2B answer with another: one that the request made does not stay, and one
+// that somebody made is left alone.
+func TestTemplate_RebuildOfOneThatIsGone(t *testing.T) {
+	for name, remade := range map[string]bool{"gone": false, "made again by somebody": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newE2B(t)
+			c := s.newCLI(t)
+			c.write("main.tf", template(""))
+			c.apply()
+			s.Vanish(fullName)
+			c.write("main.tf", template("  memory_mb = 2048\n"))
+			if remade {
+				s.AddTemplate(e2btest.Key, "agent-env", "default")
+				o := c.expect(1, "apply", "-auto-approve", "-refresh=false")
+				o.says(t, "E2B template was replaced by another", "was not started")
+				if build, refused := s.Launches(e2btest.Key, "agent-env"); build == "" {
+					t.Errorf("the other's template launches no more: %s", refused)
+				}
+				return
+			}
+			o := c.expect(1, "apply", "-auto-approve", "-refresh=false")
+			o.says(t, "E2B template is gone", "Plan with refresh")
+			if strings.Contains(o.stderr, "still launches") {
+				t.Errorf("what is gone launches nothing:\n%s", o.stderr)
+			}
+			s.empty(t)
+			c.apply().says(t, "1 added, 0 changed, 0 destroyed")
+			c.planIsEmpty()
+			c.destroyE2B(s)
+		})
+	}
 }
 
 func TestTemplate_MovedDefaultTagIsDriftOnlyWhereItIsManaged(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	}
 	imported := readOrigin(ctx, req.Private, &resp.Diagnostics).imported
 	planned := plan.inPlace(state, c, given, imported, &resp.Diagnostics)
-	if imported && !planned.CacheKey.Equal(state.CacheKey) {
+	if imported && !planned.CacheKey.IsUnknown() && !planned.CacheKey.Equal(state.CacheKey) {
 		resp.Diagnostics.AddWarning("Imported template has other content", fmt.Sprintf("Template %s carries %s, and this configuration has the cache key %s: it will be built anew in place. Its earlier builds still launch.", state.TemplateID.ValueString(), orNone(state.CacheKey), planned.CacheKey.ValueString()))
 	}
 	if !given.python.IsNull() && !given.python.IsUnknown() && planned.BuildID.Equal(state.BuildID) && !state.PythonVersion.IsNull() && !given.python.Equal(state.PythonVersion) {
@@ -167,10 +167,11 @@ func (m templateModel) plannedEnv(c content) types.Map {
 func (m templateModel) rebuilt(state templateModel, c content, given templateChoice, imported bool, diagnostics *diag.Diagnostics) (kept templateModel, rebuild types.Bool) {
 	kept = m.chosen(given, &state)
 	kept.CacheKey = kept.key(c, diagnostics)
+	triggered := !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger)
 	switch {
-	case !imported && !m.RebuildTrigger.Equal(state.RebuildTrigger) && !m.RebuildTrigger.IsUnknown(), state.CacheKey.IsNull():
+	case state.CacheKey.IsNull(), triggered && mapKnown(m.RebuildTrigger):
 		return kept, types.BoolValue(true)
-	case kept.CacheKey.IsUnknown(), m.RebuildTrigger.IsUnknown():
+	case triggered, kept.CacheKey.IsUnknown():
 		return kept, types.BoolUnknown()
 	}
 	return kept, types.BoolValue(!kept.CacheKey.Equal(state.CacheKey))
@@ -178,6 +179,7 @@ func (m templateModel) rebuilt(state templateModel, c content, given templateCho
 
 // inPlace is the plan of a template that stays: built anew, or as it is.
 func (m templateModel) inPlace(state templateModel, c content, given templateChoice, imported bool, diagnostics *diag.Diagnostics) templateModel {
+	m = m.spelled(state, c)
 	m.TemplateID, m.Team = state.TemplateID, state.Team
 	kept, rebuild := m.rebuilt(state, c, given, imported, diagnostics)
 	switch {
@@ -191,9 +193,7 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 		if given.ready.IsNull() {
 			built.ReadyCommand = types.StringUnknown()
 		}
-		if given.interpreter.IsNull() {
-			built.CodeInterpreter = types.ObjectUnknown(interpreterType)
-		}
+		built.CodeInterpreter = undecided(built.CodeInterpreter, given.interpreter)
 		built.Packages, built.Artifact = types.MapUnknown(types.StringType), types.ObjectUnknown(artifactType)
 		if given.python.IsNull() {
 			built.PythonVersion = types.StringUnknown()
@@ -205,15 +205,8 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 	return kept.asIs(state, c, given, diagnostics)
 }
 
-// asIs is a template whose content stays. Arguments that only changed their spelling keep the prior one.
+// asIs is a template whose content stays.
 func (m templateModel) asIs(state templateModel, c content, given templateChoice, diagnostics *diag.Diagnostics) templateModel {
-	if c.spec.Equal(state.SpecDigest) {
-		m.Env, m.Files = spelling(m.Env, state.Env), spelling(m.Files, state.Files)
-		m.AptPackages, m.PostInstall = spelling(m.AptPackages, state.AptPackages), spelling(m.PostInstall, state.PostInstall)
-	}
-	if c.lock.Equal(state.LockDigest) {
-		m.Lock = spelling(m.Lock, state.Lock)
-	}
 	m.PythonVersion = given.python
 	if given.python.IsNull() || given.python.IsUnknown() {
 		m.PythonVersion = state.PythonVersion

@@ -103,6 +103,35 @@ func TestTemplate_WhatBuildsNothing(t *testing.T) {
 	)
 }
 
+// The team's cache of layers holds all steps of equal content: a new trigger runs anew what fetches, and -replace nothing.
+func TestTemplate_RebuildTriggerRunsAnewWhatFetches(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	config := func(trigger string) string {
+		return template("  apt_packages = [\"git\"]\n  rebuild_trigger = { at = \"" + trigger + "\" }\n")
+	}
+	ran := func() bool {
+		builds := s.Builds()
+		return strings.Contains(strings.Join(s.Log(builds[len(builds)-1].BuildID), "\n"), "\n[builder 4/7] RUN sh /opt/datalayer/build/apt.sh git")
+	}
+	c.write("main.tf", config("1"))
+	c.apply()
+	if !ran() {
+		t.Fatal("the first build did not run apt.sh, so nothing is tested")
+	}
+	c.apply("-replace=" + templateAddress)
+	if ran() {
+		t.Error("-replace ran apt.sh anew")
+	}
+	c.write("main.tf", config("2"))
+	c.apply()
+	if !ran() {
+		t.Error("a new trigger took apt.sh from the cache")
+	}
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
+
 func TestTemplate_AnotherNameIsAnotherTemplate(t *testing.T) {
 	s := newE2B(t)
 	s.run(t,
@@ -187,6 +216,27 @@ func TestTemplate_Import(t *testing.T) {
 	s.empty(t)
 }
 
+// What is not known yet is not said to differ.
+func TestTemplate_ImportWithUnknownContent(t *testing.T) {
+	s := newE2B(t)
+	maker := s.newCLI(t)
+	maker.write("main.tf", template("  env = { MODE = \"a\" }\n"))
+	maker.apply()
+	c := s.newCLI(t)
+	c.write("main.tf", knownLater("a", "1")+template("  env = { MODE = terraform_data.d.output }\n"))
+	c.expect(0, "import", templateAddress, "agent-env")
+	o := c.expect(2, "plan", "-detailed-exitcode")
+	if said := o.stdout + o.stderr; strings.Contains(said, "other content") {
+		t.Errorf("the plan says:\n%s", said)
+	}
+	c.apply()
+	if builds := len(s.Builds()); builds != 1 {
+		t.Errorf("%d builds", builds)
+	}
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
+
 func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 	s := newE2B(t)
 	id, old := s.AddTemplate(e2btest.Key, "agent-env", "default")
@@ -223,6 +273,40 @@ func TestTemplate_TaintedCreate(t *testing.T) {
 	c.planIsEmpty()
 	c.expect(0, "destroy", "-auto-approve")
 	s.empty(t)
+}
+
+// Where a create could not see that the template is its own, it is asked again before anything is built in it.
+func TestTemplate_UntaintedWhileUnsure(t *testing.T) {
+	const route = "GET /templates/{templateID}"
+	t.Run("ours", func(t *testing.T) {
+		s := newE2B(t)
+		c := s.newCLI(t)
+		c.write("main.tf", template(""))
+		s.Inject(refuseAll(route))
+		c.expect(1, "apply", "-auto-approve")
+		s.Heal()
+		c.expect(0, "untaint", templateAddress)
+		c.apply().says(t, "0 added, 1 changed, 0 destroyed")
+		c.planIsEmpty()
+		c.destroyE2B(s)
+	})
+	t.Run("somebody else's", func(t *testing.T) {
+		s := newE2B(t)
+		c := s.newCLI(t)
+		c.write("main.tf", template(""))
+		s.Inject(refuseAll(route), e2btest.Fault{Route: "POST /v3/templates", Pass: true, Before: func(e2btest.Request) { s.AddTemplate(e2btest.Key, "agent-env", "default") }})
+		c.expect(1, "apply", "-auto-approve")
+		s.Heal()
+		c.expect(0, "untaint", templateAddress)
+		c.expect(1, "apply", "-auto-approve").says(t, "E2B answered with a template of somebody else")
+		if asked := s.Count("POST /v3/templates"); asked != 1 {
+			t.Errorf("%d builds were asked for", asked)
+		}
+		c.expect(0, "destroy", "-auto-approve").says(t, "E2B template was forgotten")
+		if build, refused := s.Launches(e2btest.Key, "agent-env"); build == "" {
+			t.Errorf("the other's template launches no more: %s", refused)
+		}
+	})
 }
 
 func TestTemplate_DeletionPolicyRetain(t *testing.T) {

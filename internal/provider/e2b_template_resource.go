@@ -112,8 +112,15 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 	if !ok {
 		return
 	}
+	if r.unsure(ctx, req.Private, &resp.Diagnostics) {
+		if err := r.isOurs(ctx, e2b.RequestedBuild{TemplateID: state.TemplateID.ValueString(), BuildID: state.BuildID.ValueString()}); err != nil {
+			running.failed(err, "E2B template could not be told from another's")
+			return
+		}
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, unsureMark, []byte("false"))...)
+	}
 	if !plan.BuildID.IsUnknown() {
-		running.all(settle(ctx, client, state, plan, state.Public.ValueBool()))
+		running.settled(settle(ctx, client, state, plan, state.Public.ValueBool()))
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, plan.settled())...)
 			resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
@@ -127,7 +134,7 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 	if _, rebuild := plan.rebuilt(state, c, given, imported, &resp.Diagnostics); !rebuild.ValueBool() {
 		// What was not known at plan turned out to be what is there.
 		kept := plan.chosen(given, &state).asIs(state, c, given, &resp.Diagnostics)
-		running.all(settle(ctx, client, state, kept, state.Public.ValueBool()))
+		running.settled(settle(ctx, client, state, kept, state.Public.ValueBool()))
 		if !resp.Diagnostics.HasError() {
 			resp.Diagnostics.Append(resp.State.Set(ctx, kept.settled())...)
 		}
@@ -156,8 +163,7 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 	if !ok {
 		return
 	}
-	if unsure, found := req.Private.GetKey(ctx, unsureMark); string(unsure) == "true" {
-		resp.Diagnostics.Append(found...)
+	if r.unsure(ctx, req.Private, &resp.Diagnostics) {
 		err := r.isOurs(ctx, e2b.RequestedBuild{TemplateID: state.TemplateID.ValueString(), BuildID: state.BuildID.ValueString()})
 		if isForeign(err) {
 			resp.Diagnostics.AddWarning("E2B template was forgotten", fmt.Sprintf("Template %s was there before this resource asked for a build of it, so it is not deleted.", state.TemplateID.ValueString()))
@@ -168,15 +174,23 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 	}
-	if err := client.DeleteUnused(ctx, state.TemplateID.ValueString()); err != nil {
+	there, err := client.DeleteUnused(ctx, state.TemplateID.ValueString())
+	if err != nil {
 		running.failed(deleteKeepsTemplate(err), "E2B template could not be destroyed")
+	}
+	if there {
+		return
+	}
+	// The answer to the delete counts: a look that fails changes nothing.
+	if _, err := client.Template(ctx, state.TemplateID.ValueString()); err == nil {
+		resp.Diagnostics.AddWarning("E2B template may still be there", fmt.Sprintf("E2B answered that it has no template %s to delete, and still shows it. It is no longer in state: remove it in the team's dashboard if it stays.", state.TemplateID.ValueString()))
 	}
 }
 
 // client is the client of E2B, or an error while its settings are not known.
 func (r *templateResource) client(running operation) (*e2b.Client, bool) {
 	if r.services.e2b == nil {
-		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked.")
+		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked. Apply first what makes them (terraform apply -target=…).")
 		return nil, false
 	}
 	return r.services.e2b, true

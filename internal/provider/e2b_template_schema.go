@@ -81,7 +81,7 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 		"create_env": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Variables to pass when a sandbox is created: `env` and the locale of the contract. E2B keeps none of a template's variables for the processes of its sandboxes."},
 		"build_ids": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The builds that this resource made and that still launch, the newest last. No call removes one alone; destroy removes all."},
+			MarkdownDescription: "The builds that this resource made and that still launch, the newest last. A refresh drops those that E2B no longer lists: nothing launches a build that lost its last tag. No call removes one alone; destroy removes all."},
 		"timeouts": templateTimeouts(ctx),
 		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What stays at E2B after destroy, because no call removes it: the team's cache of layers and of uploaded files.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
@@ -101,7 +101,7 @@ func redescribed(attributes map[string]schema.Attribute) map[string]schema.Attri
 		"base":            "The base image, pinned by digest: `host/path@sha256:…`. E2B pulls it, so it must be reachable from there. It satisfies `sandbox-contract/v1`. Another digest builds the template anew; another repository with the same digest does not.",
 		"env":             "Environment variables of the start command, of kernels and of `post_install`. E2B gives them to no other process of a sandbox: pass `create_env` when one is created. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential.",
 		"lock":            "A hash-locked requirements file, or a `pylock.toml` (PEP 751), installed as root into the system site-packages from the public index: E2B prints the arguments of its steps, so there is no login for another index here. For private packages build them into a base first (`base = datalayer_environment.x.reference`, without `lock`). Comments, order and line ends have no meaning. Without it nothing is installed.",
-		"rebuild_trigger": "Any values; a change builds the template anew in place though its content did not change. It is not part of the cache key.",
+		"rebuild_trigger": "Any values; a change builds the template anew in place though its content did not change. It also runs `apt_packages` and `post_install` anew, which the team's layer cache would answer otherwise: what they reach may have moved. It is not part of the cache key.",
 		"reference":       "What a sandbox is launched from: `<team>/<name>:<build id>`. It never moves.",
 		"cache_key":       "Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `cpu_count`, `memory_mb`, `start_command`, `ready_command` and `code_interpreter`. Another key builds the template anew in place.",
 		"packages":        "The packages installed from the lock, name to version; null for an imported template.",

@@ -14,30 +14,23 @@ import (
 )
 
 // settle puts default and tags on the build of plan, takes off those that are no longer wanted, and sets the visibility.
-// It does only what differs from state, where the build is the same.
-func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) problem.List {
-	var failed problem.List
-	same := state.BuildID.Equal(plan.BuildID)
-	var had []string
-	if same {
-		had = setTexts(state.Tags)
-		if state.MoveDefaultTag.ValueBool() {
-			had = append(had, e2b.DefaultTag)
-		}
-	}
-	want := setTexts(plan.Tags)
-	if plan.MoveDefaultTag.ValueBool() {
-		want = append(want, e2b.DefaultTag)
+// It does only what differs from state. left are tags that stay although they are not wanted, and why.
+func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, public bool) (failed, left problem.List) {
+	had, want := wantedTags(state), wantedTags(plan)
+	more := want
+	if state.BuildID.Equal(plan.BuildID) {
+		more = without(want, had)
 	}
 	name := plan.Name.ValueString()
-	if more := without(want, had); len(more) > 0 {
+	if len(more) > 0 {
 		if err := client.AssignTags(ctx, name, plan.BuildID.ValueString(), more...); err != nil {
 			failed = append(failed, problem.From(err, "Tags were not put on the E2B build")...)
 		}
 	}
 	// default stays where it is: E2B removes it from no template.
 	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
-		if err := client.RemoveTags(ctx, name, less...); err != nil {
+		var err error
+		if left, err = client.RemoveTagsFrom(ctx, plan.TemplateID.ValueString(), name, state.BuildID.ValueString(), less...); err != nil {
 			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
 		}
 	}
@@ -46,7 +39,16 @@ func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, 
 			failed = append(failed, problem.From(err, "Visibility of the E2B template was not set")...)
 		}
 	}
-	return failed
+	return failed, left
+}
+
+// wantedTags are those that a model puts on its build.
+func wantedTags(m templateModel) []string {
+	all := setTexts(m.Tags)
+	if m.MoveDefaultTag.ValueBool() {
+		all = append(all, e2b.DefaultTag)
+	}
+	return all
 }
 
 func without(all, but []string) []string {
@@ -66,6 +68,7 @@ func setTexts(set types.Set) []string {
 
 // refreshed is the state with what E2B says of the template, and of its tags where this resource manages any.
 func (r *templateResource) refreshed(ctx context.Context, state templateModel, found e2b.Template, diagnostics *diag.Diagnostics) (templateModel, error) {
+	state.BuildIDs = launching(state.BuildIDs, found)
 	if state.Reference.IsNull() {
 		return state, nil // Its create failed: the next apply builds it anew.
 	}
@@ -78,7 +81,6 @@ func (r *templateResource) refreshed(ctx context.Context, state templateModel, f
 		}
 		diagnostics.AddWarning("Build of the E2B template is gone", fmt.Sprintf("Build %s of template %s %s, so %s launches nothing. The next apply builds the template anew in place.", id, found.TemplateID, status, state.Reference.ValueString()))
 		state.Reference, state.CacheKey, state.Artifact = types.StringNull(), types.StringNull(), types.ObjectNull(artifactType)
-		state.BuildIDs = stringList(without(texts(state.BuildIDs), []string{id})...)
 		return state, nil
 	}
 	if !state.MoveDefaultTag.ValueBool() && len(state.Tags.Elements()) == 0 {
@@ -106,6 +108,20 @@ func (r *templateResource) refreshed(ctx context.Context, state templateModel, f
 		state.Tags = types.SetValueMust(types.StringType, kept)
 	}
 	return state, nil
+}
+
+// launching are those of the builds that E2B still launches: it lists no others as ready. Nothing is known of builds older
+// than the page that a refresh reads, so they stay.
+func launching(ids types.List, found e2b.Template) types.List {
+	all := texts(ids)
+	kept := slices.DeleteFunc(slices.Clone(all), func(id string) bool {
+		build := found.Build(id)
+		return build == nil && !found.Older || build != nil && build.Status != e2b.StatusReady
+	})
+	if len(kept) == len(all) {
+		return ids
+	}
+	return stringList(kept...)
 }
 
 // keepsTemplate adds to a refresh's error that state is as it was, and the way round it.

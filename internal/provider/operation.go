@@ -58,3 +58,11 @@ func (o operation) all(problems problem.List) {
 		o.failed(p, "Change in place failed")
 	}
 }
+
+// settled reports what failed of a change in place, and warns of what was left as it was.
+func (o operation) settled(failed, left problem.List) {
+	o.all(failed)
+	for _, p := range left {
+		o.diagnostics.AddWarning(p.Title, p.Detail())
+	}
+}

@@ -52,6 +52,16 @@ func stringMap(m types.Map) map[string]string {
 	return result
 }
 
+// mapKnown tells whether a map and all values in it are known.
+func mapKnown(m types.Map) bool {
+	for _, value := range m.Elements() {
+		if value.IsUnknown() {
+			return false
+		}
+	}
+	return !m.IsUnknown()
+}
+
 // orNull is null for an empty text.
 func orNull(text string) types.String {
 	if text == "" {

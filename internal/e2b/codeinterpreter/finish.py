@@ -2,7 +2,8 @@
 
 usage: finish.py FOLDER
 
-Lines for the builder: "datalayer-python VERSION", and "datalayer-package NAME VERSION" for each package of the lock.
+For the builder: "datalayer-python=VERSION;", "datalayer-package=NAME=VERSION;" for each package of the lock, and at last
+"datalayer-end;". E2B logs what a program prints as it comes out of a pipe, so that a line may be logged in parts.
 """
 
 import os
@@ -17,7 +18,11 @@ def normalize(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-print("datalayer-python " + platform.python_version())
+def tell(*words):
+    print("=".join(words) + ";", flush=True)
+
+
+tell("datalayer-python", platform.python_version())
 lock = os.path.join(sys.argv[1], "lock", "requirements.txt")
 if os.path.exists(lock):
     found = {}
@@ -28,5 +33,6 @@ if os.path.exists(lock):
     with open(lock, encoding="utf-8") as file:
         names = {normalize(re.match(r"[A-Za-z0-9._-]+", line).group()) for line in file if line.strip()}
     for name in sorted(names & found.keys()):
-        print(f"datalayer-package {name} {found[name]}")
+        tell("datalayer-package", name, found[name])
+tell("datalayer-end")
 shutil.rmtree(sys.argv[1])

@@ -8,10 +8,12 @@ edit, and nothing but what the manifest names is taken. Lines for the builder st
 """
 
 import hashlib
+import http.client
 import json
 import os
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -33,9 +35,10 @@ def fetch(source, path):
         except urllib.error.HTTPError as error:
             if attempt == 3 or error.code < 500 and error.code != 429:
                 fail(f"{address} answered {error.code} {error.reason}")
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             if attempt == 3:
-                fail(f"{address} did not answer: {error}")
+                fail(f"{address} did not answer, or not to the end: {error}")
+        time.sleep(2**attempt)
 
 
 def checked(path, content, want, when):

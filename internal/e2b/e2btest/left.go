@@ -79,6 +79,23 @@ func (s *Server) Builds() []Build {
 	return all
 }
 
+// Log gives the lines that a build has written by now.
+func (s *Server) Log(buildID string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for _, one := range s.templates {
+		if b := s.buildOf(one, buildID); b != nil {
+			for _, line := range b.lines {
+				if !line.at.After(s.options.Now()) {
+					lines = append(lines, line.message)
+				}
+			}
+		}
+	}
+	return lines
+}
+
 // Launches tells which build a reference would launch for the team of a key, and E2B's words if none.
 func (s *Server) Launches(key, reference string) (buildID string, refused string) {
 	s.mu.Lock()
