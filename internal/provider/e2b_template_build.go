@@ -18,9 +18,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// cleanupTime bounds what is tidied up after an operation ended, cancelled or not.
-const cleanupTime = 30 * time.Second
-
 // unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
 const unsureMark = "unsure"
 
@@ -194,6 +191,8 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if prior != nil {
 		earlier = *prior
 	}
+	ctx, cancel := lingering(ctx)
+	defer cancel()
 	failed, left := settle(ctx, client, earlier, state, built.Public)
 	for _, p := range slices.Concat(failed, left) {
 		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
