@@ -82,8 +82,10 @@ type principal struct {
 	allows func(action, resource string) bool
 }
 
+// token is a login token, which opens the registries of one region.
 type token struct {
 	principal *principal
+	region    string
 	expires   time.Time
 }
 

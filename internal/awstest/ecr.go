@@ -109,7 +109,7 @@ func (c *Cloud) authorizationToken(p *principal, region string) any {
 	defer c.mu.Unlock()
 	password := "cnry-token-" + random(60)
 	expires := c.Now().Add(c.TokenLife)
-	c.tokens[password] = &token{principal: p, expires: expires}
+	c.tokens[password] = &token{principal: p, region: region, expires: expires}
 	return map[string]any{"authorizationData": []map[string]any{{
 		"authorizationToken": base64.StdEncoding.EncodeToString([]byte("AWS:" + password)),
 		"expiresAt":          float64(expires.UnixMilli()) / 1000, "proxyEndpoint": "https://" + Host(p.account, region),

@@ -95,7 +95,7 @@ func (c *Cloud) serveRegistry(w http.ResponseWriter, r *http.Request, host strin
 	ended := holder != nil && !c.Now().Before(holder.expires)
 	c.mu.Unlock()
 	switch {
-	case holder == nil || user != "AWS":
+	case holder == nil || user != "AWS" || holder.region != region:
 		w.Header().Set("WWW-Authenticate", `Basic realm="https://`+host+`/",service="ecr.amazonaws.com"`)
 		http.Error(w, "Not Authorized", http.StatusUnauthorized)
 	case ended && c.ExpiredAnswer != nil:

@@ -52,6 +52,13 @@ func ParseSessionDuration(text string) (time.Duration, error) {
 		Advice: `Write a duration from "15m" (900 seconds) to "12h" (43200 seconds), in whole seconds: STS takes no other.`}
 }
 
+func (i Identity) sessionDuration() time.Duration {
+	if i.SessionDuration == 0 {
+		return DefaultSessionDuration
+	}
+	return i.SessionDuration
+}
+
 // over is the identity with the fields of a more special one. An external id belongs to its role.
 func (i Identity) over(special Identity) Identity {
 	if special.Profile != "" {
@@ -75,7 +82,10 @@ type AWSOptions struct {
 	Default *Identity
 	// Hosts are identities of single hosts, whose fields go before Default's.
 	Hosts map[string]Identity
-	// Region is where STS is asked; that of the registry's host if empty.
+	// Withheld tells of a host that its identity is not known yet, so that AWS must not be asked with less than it; nil: of
+	// none.
+	Withheld func(host string) bool
+	// Region is where STS is asked for the registries of its partition; that of the registry's host if empty.
 	Region string
 	// STSEndpoint and ECREndpoint are URLs in place of AWS's own.
 	STSEndpoint, ECREndpoint string
@@ -93,11 +103,14 @@ type AWS struct {
 	options AWSOptions
 
 	mu     sync.Mutex
-	bases  map[string]aws.Config // by profile
+	bases  map[baseKey]aws.Config
 	states map[stateKey]*awsState
 	warned map[string]bool
 	unsaid problem.List
 }
+
+// baseKey is all that makes two configurations different: an identity is one of one partition.
+type baseKey struct{ profile, partition string }
 
 // stateKey is all that makes two credentials different.
 type stateKey struct {
@@ -111,7 +124,8 @@ type stateKey struct {
 type awsState struct {
 	turn    chan struct{}
 	session aws.Credentials
-	// sessionUntil is when the session is renewed, loginUntil when the login is; expires is the login's end.
+	// sessionUntil is when the session is renewed, zero if it has no end; loginUntil when the login is; expires is the
+	// login's end.
 	sessionUntil, loginUntil, expires time.Time
 	login                             image.Credential
 }
@@ -130,7 +144,7 @@ func NewAWS(o AWSOptions) *AWS {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &AWS{options: o, bases: map[string]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
+	return &AWS{options: o, bases: map[baseKey]aws.Config{}, states: map[stateKey]*awsState{}, warned: map[string]bool{}}
 }
 
 // Format keeps sessions and tokens out of every way of printing.
@@ -140,7 +154,7 @@ func (a *AWS) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "cr
 // before what is configured for the host.
 func (a *AWS) identity(host, role string) (who Identity, at ECRHost, ok bool) {
 	at, isECR := ParseECRHost(host)
-	if a == nil || !isECR {
+	if a == nil || !isECR || a.options.Withheld != nil && a.options.Withheld(host) {
 		return Identity{}, ECRHost{}, false
 	}
 	special, configured := a.options.Hosts[host]
@@ -179,6 +193,20 @@ func (s *awsState) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// lease gives a login token and the session that it came from, made for this one use: both have their whole life before
+// them, and nobody else is given them.
+func (a *AWS) lease(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (*awsState, error) {
+	var policy string
+	if who.RoleARN != "" {
+		var err error
+		if policy, err = sessionPolicy(at, grants); err != nil {
+			return nil, err
+		}
+	}
+	state := &awsState{}
+	return state, a.renew(ctx, state, host, who, at, policy)
+}
+
 // login gives a login token for the host that allows the grants, and how long it and its session last.
 func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (awsState, error) {
 	state, policy, err := a.state(who, at, grants)
@@ -190,25 +218,33 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 		return awsState{}, err
 	}
 	defer leave()
-	now := a.options.Now()
-	if !state.login.Password.Empty() && now.Before(state.loginUntil) {
+	if !state.login.Password.Empty() && a.options.Now().Before(state.loginUntil) {
 		return *state, nil
 	}
-	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+	if err := a.renew(ctx, state, host, who, at, policy); err != nil {
 		return awsState{}, a.again(state, host, err)
+	}
+	return *state, nil
+}
+
+// renew gets a login token, and a session for it where the state has none that works.
+func (a *AWS) renew(ctx context.Context, state *awsState, host string, who Identity, at ECRHost, policy string) error {
+	now := a.options.Now()
+	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
+		return err
 	}
 	login, expires, err := a.token(ctx, host, who, at, state.session)
 	if err != nil {
-		return awsState{}, a.again(state, host, err)
+		return err
 	}
 	// AWS does not say whether a login token ends with the session that it came from: it is used no longer than that.
-	if state.loginUntil = renewal(now, expires); who.RoleARN != "" && state.sessionUntil.Before(state.loginUntil) {
+	if state.loginUntil = renewal(now, expires); !state.sessionUntil.IsZero() && state.sessionUntil.Before(state.loginUntil) {
 		state.loginUntil = state.sessionUntil
 	}
 	login.RenewAt = state.loginUntil
 	state.login, state.expires = login, expires
 	a.options.Logger.DebugContext(ctx, "got a login token", "host", host, "role", who.RoleARN, "expires", expires)
-	return *state, nil
+	return nil
 }
 
 // end is when the login token that was given last ends; zero if none was.
@@ -235,7 +271,14 @@ func (a *AWS) enterSession(ctx context.Context, state *awsState, host string, wh
 	if err != nil {
 		return err
 	}
-	state.session, state.sessionUntil = keys, renewal(now, keys.Expires)
+	state.session, state.sessionUntil = keys, time.Time{}
+	switch {
+	case who.RoleARN != "":
+		// The end that STS names is by its clock, which need not be ours; how long a session lasts is the same by both.
+		state.sessionUntil = renewal(now, now.Add(who.sessionDuration()))
+	case keys.CanExpire:
+		state.sessionUntil = renewal(now, keys.Expires)
+	}
 	return nil
 }
 

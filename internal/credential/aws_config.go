@@ -14,82 +14,82 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
-// Session gives a configuration for calls to the ECR API of a host's registry, held to the grants as a login would be.
-// ok is false where the host is not AWS's matter.
-func (r *Resolver) Session(ctx context.Context, host string) (cfg aws.Config, at ECRHost, ok bool, err error) {
-	host = canonical(host)
+// Session gives a client of the ECR API of a host's registry, held to the grants as a login would be. ok is false where the
+// host is not AWS's matter.
+func (r *Resolver) Session(ctx context.Context, host string) (client *ecr.Client, at ECRHost, ok bool, err error) {
+	host = reference.CanonicalHost(host)
 	if r.hasLogin(host) {
-		return aws.Config{}, ECRHost{}, false, nil
+		return nil, ECRHost{}, false, nil
 	}
 	use := r.uses[host]
 	who, at, ok := r.aws.identity(host, use.role)
 	if !ok {
-		return aws.Config{}, ECRHost{}, false, nil
+		return nil, ECRHost{}, false, nil
 	}
-	cfg, err = r.aws.configFor(ctx, host, who, at, use.grants)
-	return cfg, at, true, err
+	client, err = r.aws.clientFor(ctx, host, who, at, use.grants)
+	return client, at, true, err
 }
 
-func (a *AWS) configFor(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (aws.Config, error) {
+func (a *AWS) clientFor(ctx context.Context, host string, who Identity, at ECRHost, grants []Grant) (*ecr.Client, error) {
 	state, policy, err := a.state(who, at, grants)
 	if err != nil {
-		return aws.Config{}, err
+		return nil, err
 	}
 	leave, err := state.enter(ctx)
 	if err != nil {
-		return aws.Config{}, err
+		return nil, err
 	}
 	defer leave()
 	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
-		return aws.Config{}, err
+		return nil, err
 	}
-	return a.ecrConfig(ctx, who, at, state.session)
+	return a.ecr(ctx, who, at, state.session)
 }
 
-// ecrConfig is the configuration of a client of the host's ECR API with these keys.
-func (a *AWS) ecrConfig(ctx context.Context, who Identity, at ECRHost, keys aws.Credentials) (aws.Config, error) {
-	base, err := a.base(ctx, who.Profile)
+// ecr is a client of the host's ECR API with these keys, at the same kind of endpoint as the registry's host is.
+func (a *AWS) ecr(ctx context.Context, who Identity, at ECRHost, keys aws.Credentials) (*ecr.Client, error) {
+	base, err := a.base(ctx, who.Profile, at)
 	if err != nil {
-		return aws.Config{}, err
+		return nil, err
 	}
 	cfg := base.Copy()
 	cfg.Region = at.Region
 	cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return keys, nil })
-	if a.options.ECREndpoint != "" {
-		cfg.BaseEndpoint = aws.String(a.options.ECREndpoint)
-	}
-	return cfg, nil
-}
-
-// ECREndpoint makes a client speak to the same kind of endpoint as the registry's host is.
-func ECREndpoint(at ECRHost) func(*ecr.Options) {
-	return func(o *ecr.Options) {
-		if at.FIPS {
+	return ecr.NewFromConfig(cfg, func(o *ecr.Options) {
+		if a.options.ECREndpoint != "" {
+			o.BaseEndpoint = aws.String(a.options.ECREndpoint)
+		}
+		// An endpoint of one's own is of the kind that it is: the SDK takes no other word beside it.
+		if at.FIPS && o.BaseEndpoint == nil {
 			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
 		}
-		if at.DualStack {
+		if at.DualStack && o.BaseEndpoint == nil {
 			o.EndpointOptions.UseDualStackEndpoint = aws.DualStackEndpointStateEnabled
 		}
-	}
+	}), nil
 }
 
 // token asks ECR for a login.
 func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials) (image.Credential, time.Time, error) {
-	cfg, err := a.ecrConfig(ctx, who, at, keys)
+	client, err := a.ecr(ctx, who, at, keys)
 	if err != nil {
 		return image.Credential{}, time.Time{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, awsTimeout)
 	defer cancel()
-	answer, err := ecr.NewFromConfig(cfg, ECREndpoint(at)).GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
-	if err != nil {
-		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
-	}
+	answer, err := client.GetAuthorizationToken(ctx, &ecr.GetAuthorizationTokenInput{})
 	misread := func(what string) error {
-		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + "."}
+		return &problem.Problem{Title: "Login token of ECR is not understood", Object: host, Cause: errors.New(what), Advice: "Check what answers for the ECR API in " + at.Region + ": aws.endpoints.ecr, HTTPS_PROXY, what stands before the network."}
+	}
+	switch {
+	case err != nil && ReadAWSError(err).misread():
+		return image.Credential{}, time.Time{}, misread(ReadAWSError(err).Message)
+	case err != nil:
+		return image.Credential{}, time.Time{}, a.tokenRefused(ctx, host, who, at, keys, err)
 	}
 	if len(answer.AuthorizationData) == 0 || answer.AuthorizationData[0].ExpiresAt == nil {
 		return image.Credential{}, time.Time{}, misread("the answer holds no token with an end")
@@ -106,14 +106,29 @@ func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, 
 	return image.Credential{Username: user, Password: secret.New(password), Source: source}, *answer.AuthorizationData[0].ExpiresAt, nil
 }
 
-// base is the configuration that the environment and the profile make, read when AWS is needed first.
-func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
+// region is where STS is asked for a host. The one that is configured knows nothing of the other partitions' identities.
+func (a *AWS) region(at ECRHost) (region string, configured bool) {
+	if a.options.Region != "" && partitionOf(a.options.Region) == at.Partition {
+		return a.options.Region, true
+	}
+	return at.Region, false
+}
+
+// base is the configuration that the environment and the profile make, read when AWS is needed first in a partition.
+func (a *AWS) base(ctx context.Context, profile string, at ECRHost) (aws.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if cfg, ok := a.bases[profile]; ok {
+	key := baseKey{profile, at.Partition}
+	if cfg, ok := a.bases[key]; ok {
 		return cfg, nil
 	}
 	options := []func(*config.LoadOptions) error{config.WithAppID("terraform-provider-datalayer")}
+	// A profile's own role and a web identity are asked for at STS too, before anything of ours is.
+	if region, configured := a.region(at); configured {
+		options = append(options, config.WithRegion(region))
+	} else {
+		options = append(options, config.WithDefaultRegion(region))
+	}
 	if a.options.HTTPClient != nil {
 		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
 	}
@@ -129,6 +144,6 @@ func (a *AWS) base(ctx context.Context, profile string) (aws.Config, error) {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
 	}
 	cfg.HTTPClient = plainWords{cfg.HTTPClient}
-	a.bases[profile] = cfg
+	a.bases[key] = cfg
 	return cfg, nil
 }

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials/processcreds"
 	"github.com/aws/smithy-go"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -29,11 +31,12 @@ type AWSError struct {
 
 // Error is one line: "STS AssumeRole: 403 Forbidden: AccessDenied: User … is not authorized".
 func (e *AWSError) Error() string {
-	parts := []string{e.Operation}
+	var parts []string
+	status := ""
 	if e.Status != 0 {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
+		status = strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status)))
 	}
-	for _, part := range []string{e.Code, e.Message} {
+	for _, part := range []string{e.Operation, status, e.Code, e.Message} {
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -49,6 +52,10 @@ func (e *AWSError) Unwrap() error { return e.cause }
 
 // ReadAWSError takes from an error of the SDK what AWS itself said.
 func ReadAWSError(err error) *AWSError {
+	var own *AWSError
+	if errors.As(err, &own) {
+		return own
+	}
 	e := &AWSError{cause: err}
 	var operation *smithy.OperationError
 	if errors.As(err, &operation) {
@@ -65,8 +72,14 @@ func ReadAWSError(err error) *AWSError {
 	if e.Code == plainCode {
 		e.Code = ""
 	}
+	if e.misread() && e.Message == "" {
+		e.Message = "the answer is not understood"
+	}
 	return e
 }
+
+// misread tells that somebody said yes in words that are not AWS's.
+func (e *AWSError) misread() bool { return e.Status/100 == 2 }
 
 func code(err error) string { return ReadAWSError(err).Code }
 
@@ -83,6 +96,11 @@ func notVisibleYet(err error) bool {
 func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECRHost, duration time.Duration, err error) error {
 	said := ReadAWSError(err)
 	p := &problem.Problem{Title: "AWS role for the registry cannot be assumed", Object: fmt.Sprintf("%s, for %s", who.RoleARN, host), Cause: said}
+	if ended := ctx.Err(); ended != nil {
+		// Nobody is asked any more, and what the end has cut off says nothing of AWS.
+		p.Cause = endedBy(ended, said)
+		return p
+	}
 	if caller := a.caller(ctx, who.Profile, at); caller != "" {
 		p.Object += ", as " + caller
 	}
@@ -108,6 +126,8 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 		p.Advice = "STS is not active in " + at.Region + " for this account: activate it there, or set aws.region to a region where it is."
 	case said.Code == "InvalidClientTokenId":
 		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + ")."
+	case said.misread():
+		p.Advice = "Something else answers in the place of STS: check aws.endpoints.sts, HTTPS_PROXY and what stands before the network."
 	case said.Status == 0:
 		p.Advice = "Check that STS can be reached from here (aws.endpoints.sts, HTTPS_PROXY) and that its certificate is trusted."
 	default:
@@ -119,6 +139,10 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials, err error) error {
 	said := ReadAWSError(err)
 	p := &problem.Problem{Title: "Login token of ECR was refused", Object: host, Cause: said}
+	if ended := ctx.Err(); ended != nil {
+		p.Cause = endedBy(ended, said)
+		return p
+	}
 	if who.RoleARN != "" {
 		p.Object += ", with a session of " + who.RoleARN
 	} else if caller := a.caller(ctx, who.Profile, at); caller != "" {
@@ -142,6 +166,14 @@ func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at EC
 	return p
 }
 
+// endedBy is a cancel or a deadline, and what AWS had answered before it.
+func endedBy(ended error, said *AWSError) error {
+	if said.Status == 0 {
+		return ended
+	}
+	return fmt.Errorf("%w, after %s", ended, said)
+}
+
 func profileName(profile string) string {
 	if profile == "" {
 		return "the default credential chain"
@@ -160,9 +192,25 @@ func configProblem(profile string, err error) error {
 }
 
 func keysProblem(profile string, err error) error {
-	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(err),
+	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(withoutOutput(err)),
 		Advice: "Looked for in AWS_ACCESS_KEY_ID, the profile (AWS_PROFILE), AWS_WEB_IDENTITY_TOKEN_FILE, the container's endpoint and the instance's metadata. Sign in, or set aws.profile."}
 	return p
+}
+
+// withoutOutput is the error without what a credential_process printed: the SDK quotes all of it where it cannot read it,
+// and keys may be in it.
+func withoutOutput(err error) error {
+	var process *processcreds.ProviderError
+	if !errors.As(err, &process) {
+		return err
+	}
+	var ended *exec.ExitError
+	var unstarted *exec.Error
+	// What wraps nothing are the SDK's own words.
+	if below := errors.Unwrap(process.Err); below == nil || errors.As(below, &ended) || errors.As(below, &unstarted) || errors.Is(below, context.Canceled) || errors.Is(below, context.DeadlineExceeded) {
+		return err
+	}
+	return errors.New("what credential_process printed is not the JSON that the AWS SDKs take")
 }
 
 // plainCode stands in the place of AWS's error code in an answer that had none.

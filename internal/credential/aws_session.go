@@ -2,8 +2,8 @@ package credential
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -24,7 +24,10 @@ const sessionPurpose = "registry"
 // session gives the keys that the host is opened with: a session of the role that the policy holds to its repositories,
 // or the identity's own keys where there is no role.
 func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost, policy string) (aws.Credentials, error) {
-	own, err := a.ownKeys(ctx, who.Profile)
+	if err := at.CheckRole(who.RoleARN); err != nil {
+		return aws.Credentials{}, err
+	}
+	own, err := a.ownKeys(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
 	}
@@ -32,10 +35,7 @@ func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost
 		a.warnOfReach(ctx, host, who, at)
 		return own, nil
 	}
-	duration := who.SessionDuration
-	if duration == 0 {
-		duration = DefaultSessionDuration
-	}
+	duration := who.sessionDuration()
 	client, err := a.sts(ctx, who.Profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
@@ -57,8 +57,8 @@ func (a *AWS) session(ctx context.Context, host string, who Identity, at ECRHost
 			return aws.Credentials{}, a.roleRefused(ctx, host, who, at, duration, err)
 		}
 		a.options.Logger.DebugContext(ctx, "role is refused, and may only be new", "role", who.RoleARN, "wait", pause)
-		if err := a.options.Sleep(ctx, pause); err != nil {
-			return aws.Credentials{}, err
+		if a.options.Sleep(ctx, pause) != nil {
+			return aws.Credentials{}, a.roleRefused(ctx, host, who, at, duration, err)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func assume(ctx context.Context, client *sts.Client, request *sts.AssumeRoleInpu
 	}
 	given := answer.Credentials
 	if given == nil || aws.ToString(given.AccessKeyId) == "" || aws.ToString(given.SecretAccessKey) == "" || aws.ToString(given.SessionToken) == "" || given.Expiration == nil {
-		return nil, errors.New("the answer of STS lacks keys, session token or expiration")
+		return nil, &AWSError{Operation: "STS AssumeRole", Status: http.StatusOK, Message: "the answer lacks keys, session token or expiration"}
 	}
 	return &aws.Credentials{
 		AccessKeyID: *given.AccessKeyId, SecretAccessKey: *given.SecretAccessKey, SessionToken: *given.SessionToken,
@@ -81,8 +81,8 @@ func assume(ctx context.Context, client *sts.Client, request *sts.AssumeRoleInpu
 }
 
 // ownKeys are the identity's keys before any role is assumed.
-func (a *AWS) ownKeys(ctx context.Context, profile string) (aws.Credentials, error) {
-	base, err := a.base(ctx, profile)
+func (a *AWS) ownKeys(ctx context.Context, profile string, at ECRHost) (aws.Credentials, error) {
+	base, err := a.base(ctx, profile, at)
 	if err != nil {
 		return aws.Credentials{}, err
 	}
@@ -99,18 +99,16 @@ func (a *AWS) ownKeys(ctx context.Context, profile string) (aws.Credentials, err
 }
 
 func (a *AWS) sts(ctx context.Context, profile string, at ECRHost) (*sts.Client, error) {
-	base, err := a.base(ctx, profile)
+	base, err := a.base(ctx, profile, at)
 	if err != nil {
 		return nil, err
 	}
 	return sts.NewFromConfig(base, func(o *sts.Options) {
-		if o.Region = at.Region; a.options.Region != "" {
-			o.Region = a.options.Region
-		}
+		o.Region, _ = a.region(at)
 		if a.options.STSEndpoint != "" {
 			o.BaseEndpoint = aws.String(a.options.STSEndpoint)
 		}
-		if at.FIPS {
+		if at.FIPS && o.BaseEndpoint == nil {
 			o.EndpointOptions.UseFIPSEndpoint = aws.FIPSEndpointStateEnabled
 		}
 	}), nil
@@ -147,7 +145,7 @@ func (a *AWS) warnOfReach(ctx context.Context, host string, who Identity, at ECR
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.unsaid = append(a.unsaid, &problem.Problem{Title: "Registry credential is not narrowed to what is built", Object: host + " is opened by " + caller + ", without a role.",
-		Advice: "Its login token goes to the BuildKit daemon, lasts 12 hours, and opens every repository, in every account of " + at.Partition + ", that this identity may use. " +
+		Advice: "Its login token goes to what needs it (the BuildKit daemon, E2B, another provider), lasts 12 hours, and opens every repository, in every account of " + at.Partition + ", that this identity may use. " +
 			fmt.Sprintf("Set aws.role_arn or registries[%q].ecr.role_arn: each build then gets a session that names its own repositories alone.", host)})
 }
 

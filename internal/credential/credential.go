@@ -57,7 +57,7 @@ func (r *Resolver) using(host string, change func(*use)) *Resolver {
 	if with.uses = maps.Clone(r.uses); with.uses == nil {
 		with.uses = map[string]use{}
 	}
-	host = canonical(host)
+	host = reference.CanonicalHost(host)
 	changed := with.uses[host]
 	change(&changed)
 	with.uses[host] = changed
@@ -71,7 +71,7 @@ func (r *Resolver) With(host string, c image.Credential) *Resolver {
 	if own == nil {
 		own = Static{}
 	}
-	own[canonical(host)] = c
+	own[reference.CanonicalHost(host)] = c
 	with := *r
 	with.own = own
 	return &with
@@ -89,7 +89,7 @@ func (r *Resolver) hasLogin(host string) bool {
 // Credential gives the host's credential; zero is anonymous. Errors are *problem.Problem: a Docker configuration that
 // cannot be read, or a credential helper that is missing, fails or hangs.
 func (r *Resolver) Credential(ctx context.Context, host string) (image.Credential, error) {
-	host = canonical(host)
+	host = reference.CanonicalHost(host)
 	if c, ok := r.own[host]; ok {
 		return c, nil
 	}
@@ -126,12 +126,4 @@ func (r *Resolver) LastEnd() time.Time {
 // Format keeps the credentials out of every way of printing: fmt does not ask what lies in unexported fields.
 func (r Resolver) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, "credential.Resolver")
-}
-
-// canonical is the one spelling of a host: "ghcr.io:443" and "ghcr.io" get the same credential.
-func canonical(host string) string {
-	if parsed, err := reference.ParseHost(host); err == nil {
-		return parsed
-	}
-	return host
 }

@@ -1,6 +1,11 @@
 package credential
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+)
 
 // ECRHost is what the host name of a private registry of Amazon ECR says.
 type ECRHost struct {
@@ -87,6 +92,26 @@ func ParseECRHost(host string) (ECRHost, bool) {
 		}
 	}
 	return ECRHost{}, false
+}
+
+// partitionOf is the name of the partition that a region is in; "" if it is in none that is known.
+func partitionOf(region string) string {
+	for _, p := range partitions {
+		if p.has(region) {
+			return p.name
+		}
+	}
+	return ""
+}
+
+// CheckRole refuses a role of another partition than the registry's: partitions share no identities.
+func (h ECRHost) CheckRole(role string) error {
+	parts := strings.Split(role, ":")
+	if len(parts) < 2 || parts[1] == h.Partition {
+		return nil
+	}
+	return &problem.Problem{Title: "AWS role of another partition", Object: fmt.Sprintf("%s, for account %s in %s", role, h.Account, h.Region),
+		Advice: fmt.Sprintf("The registry is in the partition %s, and no identity of %s can be used there. Give registries[host].ecr (or base_registry) a role of %s, and a profile whose keys are of that partition.", h.Partition, parts[1], h.Partition)}
 }
 
 // ARN names a repository of the registry.

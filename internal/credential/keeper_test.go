@@ -226,6 +226,21 @@ func TestAnUnknownCredentialIsPendingByItsName(t *testing.T) {
 	}
 }
 
+// What is pending by its name is looked for, found, and cannot be removed: from then on its id is known.
+func TestAPendingCredentialThatIsFoundGetsItsID(t *testing.T) {
+	k := newKept(t)
+	name := credential.NewMarker("registry", until).String()
+	k.Put(name)
+	k.FailDeletes(-1)
+	left, problems := k.keeper.Settle(t.Context(), []credential.Pending{{Service: "Leasetest", Name: name}})
+	if want := (credential.Pending{Service: "Leasetest", ID: "c-1", Name: name}); len(left) != 1 || left[0] != want {
+		t.Errorf("left %v, want %v", left, want)
+	}
+	if len(problems) != 1 || problems[0].Title != "Credential c-1 was not removed from Leasetest" || !strings.Contains(problems[0].Detail(), "curl -X DELETE "+k.URL+"/credentials/c-1") {
+		t.Errorf("got %v", problems)
+	}
+}
+
 func TestOnlyOurExpiredCredentialsArePurged(t *testing.T) {
 	k := newKept(t)
 	expired := credential.NewMarker("registry", noon.Add(-time.Second)).String()

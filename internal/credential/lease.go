@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -87,12 +88,12 @@ func (l *Lease) Format(state fmt.State, _ rune) {
 func (AWSKeys) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "AWS keys") }
 
 // Acquire gives a credential for the host that allows what is granted there and, where the host can be told so, nothing
-// else. Errors are *problem.Problem.
+// else. What AWS gives is made for this one lease. Errors are *problem.Problem.
 func (r *Resolver) Acquire(ctx context.Context, host string, grants []Grant) (*Lease, error) {
-	host = canonical(host)
+	host = reference.CanonicalHost(host)
 	use := r.uses[host]
 	if who, at, ok := r.aws.identity(host, use.role); ok && !r.hasLogin(host) {
-		state, err := r.aws.login(ctx, host, who, at, grants)
+		state, err := r.aws.lease(ctx, host, who, at, grants)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package credential
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,6 +72,10 @@ func (k *Keeper) Settle(ctx context.Context, pending []Pending) (left []Pending,
 			continue
 		}
 		if err := k.remove(ctx, p); err != nil {
+			var unreleased *Unreleased
+			if errors.As(err, &unreleased) {
+				p = unreleased.Pending // Its id may be known by now.
+			}
 			left = append(left, p)
 			problems = append(problems, problem.From(err, "Credential could not be removed")...)
 		}
@@ -82,15 +87,17 @@ func (k *Keeper) Settle(ctx context.Context, pending []Pending) (left []Pending,
 func (k *Keeper) remove(ctx context.Context, p Pending) error {
 	bounded, cancel := k.detach(ctx)
 	defer cancel()
-	stored, err := Stored{ID: p.ID, Name: p.Name}, error(nil)
+	var err error
 	if p.ID == "" {
-		stored, err = k.find(bounded, p.Name)
+		var found Stored
+		found, err = k.find(bounded, p.Name)
+		p.ID = found.ID
 	}
-	if err == nil && stored.ID != "" {
-		err = k.Store.Delete(bounded, stored.ID)
+	if err == nil && p.ID != "" {
+		err = k.Store.Delete(bounded, p.ID)
 	}
 	if err == nil {
-		k.logger().InfoContext(ctx, "credential was removed", "service", p.Service, "id", stored.ID, "name", p.Name)
+		k.logger().InfoContext(ctx, "credential was removed", "service", p.Service, "id", p.ID, "name", p.Name)
 		return nil
 	}
 	if bounded.Err() != nil {

@@ -99,7 +99,8 @@ func (r *Registries) add(host string, text json.RawMessage) error {
 }
 
 func parseIdentity(host string, text json.RawMessage) (Identity, error) {
-	if _, isECR := ParseECRHost(host); !isECR {
+	at, isECR := ParseECRHost(host)
+	if !isECR {
 		return Identity{}, errors.New("ecr is for private registries of Amazon ECR, and the host is none")
 	}
 	var fields map[string]json.RawMessage
@@ -119,7 +120,7 @@ func parseIdentity(host string, text json.RawMessage) (Identity, error) {
 	if _, ok := values["role_arn"]; ok && !ValidRoleARN(identity.RoleARN) {
 		return Identity{}, errors.New("ecr.role_arn is not the ARN of an IAM role")
 	}
-	return identity, nil
+	return identity, at.CheckRole(identity.RoleARN)
 }
 
 // stringsOf reads an object whose members are strings of these names.

@@ -135,6 +135,8 @@ func TestWhatIsAskedAgain(t *testing.T) {
 		"reset":             {e2btest.Fault{Reset: true}, 4, 1, false, true, "can be reached", "can be reached"},
 		"cut short":         {e2btest.Fault{Truncate: true}, 4, 1, false, true, "the answer was cut short", "the answer was cut short"},
 		"redirect":          {e2btest.Fault{Status: 307, Body: "x", Header: map[string]string{"Location": "/elsewhere"}}, 1, 1, false, false, "not followed", "not followed"},
+		"page":              {e2btest.Fault{Status: 200, Body: "<html>log in</html>", Header: map[string]string{"Content-Type": "text/html"}}, 4, 1, false, true, "a page of HTML", "a page of HTML"},
+		"another template":  {e2btest.Fault{Status: 200, Body: "{}"}, 4, 1, false, true, `it is about the template ""`, "it names no build"},
 		"not JSON":          {e2btest.Fault{Status: 200, Body: "fine"}, 4, 1, false, true, "not the JSON", "not the JSON"},
 		"bad request":       {e2btest.Fault{Status: 400, Message: "bad id"}, 1, 1, false, false, "400 Bad Request: bad id", "400 Bad Request: bad id"},
 	} {
@@ -151,7 +153,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 					_, err = w.client.Template(t.Context(), id)
 				case remove:
 					err = w.client.DeleteTemplate(t.Context(), id)
-					if tt.gone || name == "not JSON" {
+					if tt.gone || name == "not JSON" || name == "another template" {
 						if err != nil {
 							t.Errorf("a deletion answered 404 or 2xx fails: %v", err)
 						}
@@ -241,12 +243,12 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 	}
 	w.Forget()
 	template, err := w.client.TemplateWith(t.Context(), built.TemplateID, built.BuildID)
-	if err != nil || template.Build(built.BuildID) == nil || len(template.Builds) != 151 {
+	if err != nil || template.Build(built.BuildID) == nil || len(template.Builds) != 151 || template.Older {
 		t.Errorf("%d builds, %v", len(template.Builds), err)
 	}
 	w.asked(t, "GET /templates/{templateID}", 2)
-	if template, err = w.client.TemplateWith(t.Context(), built.TemplateID, template.Builds[0].BuildID); err != nil || len(template.Builds) != 100 {
-		t.Errorf("%d builds, %v", len(template.Builds), err)
+	if template, err = w.client.TemplateWith(t.Context(), built.TemplateID, template.Builds[0].BuildID); err != nil || len(template.Builds) != 100 || !template.Older {
+		t.Errorf("%d builds, older ones %t, %v", len(template.Builds), template.Older, err)
 	}
 	w.asked(t, "GET /templates/{templateID}", 3)
 }
@@ -286,7 +288,7 @@ func TestTemplatesInUse(t *testing.T) {
 	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
 	w.AddSandbox("acme-team/agent", false)
 	w.AddSandbox("acme-team/agent", true)
-	err := w.client.DeleteUnused(w.clock.Deadline(t.Context(), 10*time.Minute), id)
+	_, err := w.client.DeleteUnused(w.clock.Deadline(t.Context(), 10*time.Minute), id)
 	p := asProblem(t, err, id, "cannot delete template '"+id+"' because there are running sandboxes using it", "1 running and 1 paused", "never ends sandboxes", "after 10m")
 	if p.Title != "E2B template is still used by sandboxes" || len(w.Left()) != 3 {
 		t.Errorf("%s; left %q", p.Title, w.Left())
@@ -297,15 +299,18 @@ func TestTemplatesInUse(t *testing.T) {
 
 	w.Forget()
 	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Skip: 2, Status: 400, Message: "in use by paused sandboxes", Before: func(e2btest.Request) { w.EndSandboxes() }})
-	if err := w.client.DeleteUnused(t.Context(), id); err != nil {
-		t.Error(err)
+	for _, want := range []bool{true, false} {
+		if there, err := w.client.DeleteUnused(t.Context(), id); err != nil || there != want {
+			t.Errorf("it was there: %t, want %t; %v", there, want, err)
+		}
 	}
-	w.asked(t, "DELETE /templates/{templateID}", 4)
+	w.asked(t, "DELETE /templates/{templateID}", 5)
 	w.nothingLeft(t)
 
 	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Status: 400, Message: "Invalid template ID: bad id"})
 	slept := len(w.clock.Slept())
-	says(t, w.client.DeleteUnused(t.Context(), "bad id"), "400 Bad Request: Invalid template ID")
+	_, err = w.client.DeleteUnused(t.Context(), "bad id")
+	says(t, err, "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
 	}

@@ -22,11 +22,17 @@ const (
 
 // DeleteTemplate removes a template with all its builds, once. One that is not there is no error.
 func (c *Client) DeleteTemplate(ctx context.Context, id string) error {
-	_, err := c.send(ctx, call{method: http.MethodDelete, path: "/templates/" + url.PathEscape(id)})
+	_, err := c.deleteTemplate(ctx, id)
+	return err
+}
+
+// deleteTemplate tells too whether the template was there.
+func (c *Client) deleteTemplate(ctx context.Context, id string) (there bool, err error) {
+	_, err = c.send(ctx, call{method: http.MethodDelete, path: "/templates/" + url.PathEscape(id)})
 	if NotFound(err) {
-		return nil
+		return false, nil
 	}
-	return report("E2B template could not be deleted", id, err)
+	return true, report("E2B template could not be deleted", id, err)
 }
 
 // InUse tells whether E2B refused to delete a template because sandboxes of it run or are paused.
@@ -36,16 +42,17 @@ func InUse(err error) bool {
 }
 
 // DeleteUnused removes a template, and waits while sandboxes of it keep it, until ctx ends. It never ends a sandbox.
-func (c *Client) DeleteUnused(ctx context.Context, id string) error {
+// there is false, without an error, where E2B answered that it has no such template.
+func (c *Client) DeleteUnused(ctx context.Context, id string) (there bool, err error) {
 	began := c.clock.Now()
 	for pause := deletePause; ; pause = min(2*pause, deletePauseMax) {
-		err := c.DeleteTemplate(ctx, id)
+		there, err := c.deleteTemplate(ctx, id)
 		if !InUse(err) {
-			return err
+			return there, err
 		}
 		c.logger.InfoContext(ctx, "E2B keeps the template while sandboxes use it", "template", id, "answer", requestError(err).Message, "wait", pause)
 		if slept := c.clock.Sleep(ctx, retry.Jitter(pause)); slept != nil {
-			return c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))
+			return true, c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))
 		}
 	}
 }

@@ -84,14 +84,21 @@ func (k call) refused(response *http.Response, body []byte, mask secret.Masker) 
 			e.ours = string(answer.Code) == strconv.Itoa(response.StatusCode)
 		}
 		e.Code, e.Message = excerpt(mask, answer.ErrorCode), excerpt(mask, answer.Message)
-	case strings.Contains(response.Header.Get("Content-Type"), "html"):
-		e.Message = "a page of HTML, not an answer of the E2B API"
+	case isHTML(response):
+		e.Message = htmlPage
 	case response.StatusCode >= 300 && response.StatusCode < 400:
 		e.Message = "a redirect, which is not followed because it would carry the API key along"
 	default:
 		e.Message = excerpt(mask, string(body))
 	}
 	return e
+}
+
+// htmlPage is said of what proxies and gateways answer in E2B's place.
+const htmlPage = "a page of HTML, not an answer of the E2B API"
+
+func isHTML(response *http.Response) bool {
+	return strings.Contains(response.Header.Get("Content-Type"), "html")
 }
 
 // unanswered is a request without an answer.
@@ -144,7 +151,7 @@ func advice(err error) string {
 		return "E2B does not take the API key. Check api_key in the provider's e2b settings or E2B_API_KEY, and that the key belongs to the deployment " +
 			e.host + ": keys of one deployment are unknown to the others."
 	case e.Status == http.StatusForbidden:
-		return "The API key is valid, but its team may not do this. Check that the key is that of the team that owns the template, and that the team is not blocked."
+		return "The API key is valid at " + e.host + ", but its team may not do this. Check that the key is that of the team that owns the template, and that the team is not blocked."
 	case e.noRoute():
 		return "What answers at " + e.host + " does not offer this. Check domain and api_url in the provider's e2b settings, or E2B_DOMAIN and E2B_API_URL."
 	case e.Status == http.StatusTooManyRequests:

@@ -135,6 +135,8 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 		return nil, k.spoiled(response.StatusCode, fmt.Errorf("the answer was cut short: %w", err))
 	case len(content) > maxBody:
 		return nil, k.failed(fmt.Errorf("the answer is larger than %d bytes", maxBody))
+	case k.base == nil && isHTML(response):
+		return nil, k.spoiled(response.StatusCode, errors.New(htmlPage))
 	case k.into != nil:
 		if err := json.Unmarshal(content, k.into); err != nil {
 			return nil, k.spoiled(response.StatusCode, fmt.Errorf("the answer is not the JSON that it should be: %w", err))

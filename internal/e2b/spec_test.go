@@ -347,6 +347,9 @@ func membersOf(kind reflect.Type) map[string]reflect.Type {
 	members := map[string]reflect.Type{}
 	for i := range kind.NumField() {
 		name, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		members[name] = kind.Field(i).Type
 	}
 	return members

@@ -3,6 +3,8 @@ package e2b
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -28,7 +30,8 @@ type RequestedBuild struct {
 	Tags       []string `json:"tags"`
 }
 
-// Template is a template with its builds, the newest first.
+// Template is a template with its builds, the newest first. E2B lists no build that has lost all its tags, and launches
+// none either.
 type Template struct {
 	TemplateID string    `json:"templateID"`
 	Public     bool      `json:"public"`
@@ -36,6 +39,8 @@ type Template struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	UpdatedAt  time.Time `json:"updatedAt"`
 	Builds     []Build   `json:"builds"`
+	// Older: there are builds older than these, which were not read.
+	Older bool `json:"-"`
 }
 
 // Build finds a build by id; nil if the template has none such.
@@ -96,7 +101,12 @@ type Alias struct {
 // error for which Unclear holds may have made the build all the same.
 func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (RequestedBuild, error) {
 	var got RequestedBuild
-	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v3/templates", json: request, into: &got, changes: true, slot: true})
+	_, err := c.send(ctx, call{method: http.MethodPost, path: "/v3/templates", json: request, into: &got, changes: true, slot: true, check: func(*answer) error {
+		if got.TemplateID == "" || got.BuildID == "" {
+			return errors.New("it names no build")
+		}
+		return nil
+	}})
 	return got, report("E2B did not take the template build", request.Name, err)
 }
 
@@ -113,7 +123,10 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 		if err := json.Unmarshal(got.body, &page); err != nil {
 			return false, err
 		}
-		page.Builds = append(template.Builds, page.Builds...)
+		if page.TemplateID != id {
+			return false, fmt.Errorf("it is about the template %q", page.TemplateID)
+		}
+		page.Builds, page.Older = append(template.Builds, page.Builds...), got.header.Get("X-Next-Token") != ""
 		template = page
 		return buildID == "" || template.Build(buildID) == nil, nil
 	})

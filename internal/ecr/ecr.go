@@ -34,11 +34,11 @@ var accepted = []string{
 // Delete need Delete too.
 func APIs(resolver *credential.Resolver) func(context.Context, reference.Repository) (image.API, error) {
 	return func(ctx context.Context, repo reference.Repository) (image.API, error) {
-		cfg, at, ok, err := resolver.Session(ctx, repo.Host)
+		client, at, ok, err := resolver.Session(ctx, repo.Host)
 		if !ok || err != nil {
 			return nil, err
 		}
-		return &api{client: ecr.NewFromConfig(cfg, credential.ECREndpoint(at)), repo: repo, at: at}, nil
+		return &api{client: client, repo: repo, at: at}, nil
 	}
 }
 
@@ -144,7 +144,7 @@ func (a *api) Untag(ctx context.Context, tag string) error {
 // Delete removes a digest with its tags.
 func (a *api) Delete(ctx context.Context, digest string) error { return a.remove(ctx, digest) }
 
-// remove succeeds only where the answer's list of failures is empty, or says that the image is gone.
+// remove succeeds only where the answer names what was deleted, or its list of failures says that the image is gone.
 func (a *api) remove(ctx context.Context, tagOrDigest string) error {
 	answer, err := a.client.BatchDeleteImage(ctx, &ecr.BatchDeleteImageInput{
 		RegistryId: aws.String(a.at.Account), RepositoryName: aws.String(a.repo.Path), ImageIds: []types.ImageIdentifier{id(tagOrDigest)},
@@ -154,6 +154,9 @@ func (a *api) remove(ctx context.Context, tagOrDigest string) error {
 			return err
 		}
 		return nil
+	}
+	if len(answer.ImageIds)+len(answer.Failures) == 0 {
+		return a.failed("BatchDeleteImage", tagOrDigest, errors.New("the answer names no image"))
 	}
 	for _, failure := range answer.Failures {
 		if failure.FailureCode != types.ImageFailureCodeImageNotFound {

@@ -325,6 +325,58 @@ func TestATokenOpensItsRepositoryAlone(t *testing.T) {
 	}
 }
 
+// What says yes to a deletion and names nothing has deleted nothing that is known.
+func TestAYesThatNamesNoImageIsNoDeletion(t *testing.T) {
+	r := newRig(t)
+	digest := r.push("a", "v1")
+	client := r.client(credential.Delete, credential.Describe)
+	for _, body := range []string{"", "{}", "<html>sign in</html>"} {
+		r.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {
+			if call.Operation != "BatchDeleteImage" {
+				return nil
+			}
+			return &enginetest.FaultResponse{Status: http.StatusOK, Body: body}
+		}
+		if err := client.Delete(t.Context(), r.repo, digest); err == nil || image.NotFound(err) || !strings.Contains(err.Error(), "the answer") {
+			t.Errorf("%q: got %v", body, err)
+		}
+	}
+	r.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {
+		if call.Operation != "DescribeImages" {
+			return nil
+		}
+		return &enginetest.FaultResponse{Status: http.StatusOK, Body: "<html>sign in</html>"}
+	}
+	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer is not understood") {
+		t.Errorf("got %v", err)
+	}
+	r.holds("v1", digest)
+}
+
+// A token opens the registries of its region, whichever account they are of, and none of another.
+func TestATokenIsOfOneRegion(t *testing.T) {
+	r := newRig(t)
+	digest := r.push("a", "v1")
+	there, err := reference.ParseRepository(r.Repository(t, account, "us-east-1", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := r.PushImage(t, account, "us-east-1", name, "a", nil)
+	// The user may do all in every region.
+	source := credential.NewAWS(credential.AWSOptions{Default: &credential.Identity{}, HTTPClient: r.Client(t)})
+	lease, err := credential.NewResolver(nil).WithAWS(source).Acquire(t.Context(), r.repo.Host, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := image.New(image.Options{Transport: r.Client(t).Transport, Credentials: credential.NewResolver(credential.Static{r.repo.Host: lease.Login, there.Host: lease.Login})})
+	if _, err := client.Inspect(t.Context(), r.repo.WithDigest(digest)); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Inspect(t.Context(), there.WithDigest(away)); !image.Denied(err) {
+		t.Errorf("a token of %s in us-east-1: %v", region, err)
+	}
+}
+
 func TestARefusalInPlainTextIsQuoted(t *testing.T) {
 	r := newRig(t)
 	r.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {

@@ -11,20 +11,21 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// Marked is a tagged image that carries a label on every platform.
+// Marked is a tagged image that carries one of the labels that were looked for on every platform.
 type Marked struct {
 	Reference reference.Reference
-	// Tags point to it, sorted. Label is the label's value.
-	Tags  []string
-	Label string
+	// Tags point to it, sorted.
+	Tags []string
+	// Label is the first of the labels that it carries, Value that label's value.
+	Label, Value string
 	// BuiltAt is what its provenance says; zero without one.
 	BuiltAt time.Time
 }
 
-// Marked gives the tagged images of a repository that carry the label, by digest. A repository that is not there has none.
+// Marked gives the tagged images of a repository that carry one of the labels, by digest. A repository that is not there has none.
 // Images that cannot be read in full prove nothing, and are left out. Where there are more tags than are looked at, what
 // was found comes beside the error.
-func (c *Client) Marked(ctx context.Context, repo reference.Repository, label string) ([]Marked, error) {
+func (c *Client) Marked(ctx context.Context, repo reference.Repository, labels ...string) ([]Marked, error) {
 	scanned, err := c.scan(ctx, repo)
 	if err != nil {
 		return nil, report("Images of the repository could not be listed", repo, repo.String(), err)
@@ -41,12 +42,14 @@ func (c *Client) Marked(ctx context.Context, repo reference.Repository, label st
 			continue
 		case err != nil:
 			return marked, report("Image of the repository could not be inspected", repo, object(repo, digest), err)
-		case !labelled(content, label):
+		}
+		carried := slices.IndexFunc(labels, func(label string) bool { return labelled(content, label) })
+		if carried < 0 {
 			continue
 		}
-		found := Marked{Reference: repo.WithDigest(digest), Tags: scanned.of(digest)}
+		found := Marked{Reference: repo.WithDigest(digest), Tags: scanned.of(digest), Label: labels[carried]}
 		for _, platform := range slices.Sorted(maps.Keys(content.Configs)) {
-			found.Label = content.Configs[platform].Labels[label]
+			found.Value = content.Configs[platform].Labels[found.Label]
 		}
 		if found.BuiltAt, err = c.builtAt(ctx, repo, content); err != nil {
 			return marked, err

@@ -20,7 +20,7 @@ const mountsAtOnce = 4
 // why. Nothing is left in the repository but the layers, which a registry collects if no image comes to need them.
 func (c *Client) MountOrProbe(ctx context.Context, repo, base reference.Repository, layers []string) error {
 	switch {
-	case base.Host != repo.Host:
+	case reference.CanonicalHost(base.Host) != reference.CanonicalHost(repo.Host):
 		c.notMounted(ctx, repo, base, "base and target are in two registries")
 		return c.ProbePush(ctx, repo)
 	case len(layers) == 0:

@@ -86,9 +86,14 @@ func (s *services) client(credentials image.Credentials, api apis) *image.Client
 	return image.New(o)
 }
 
+// ecrHost reads the host of an address, however it spells its port.
+func ecrHost(host string) (credential.ECRHost, bool) {
+	return credential.ParseECRHost(reference.CanonicalHost(host))
+}
+
 func anyECR(uses []access) bool {
 	for _, use := range uses {
-		if _, found := credential.ParseECRHost(use.repository.Host); found {
+		if _, found := ecrHost(use.repository.Host); found {
 			return true
 		}
 	}
@@ -130,19 +135,17 @@ func only(repository reference.Repository, api apis) apis {
 	}
 }
 
-// plannedExpiry is null where no host of the build can be AWS's matter, and unknown else. from is what is built on.
-func (m builtImage) plannedExpiry(from types.String) types.String {
-	hosts := []types.String{from, m.Repository}
-	for _, name := range []string{"import", "export"} {
-		switch value := m.Cache.Attributes()[name].(type) {
-		case types.String:
-			hosts = append(hosts, value)
-		case types.List:
-			for _, element := range value.Elements() {
-				if text, ok := element.(types.String); ok {
-					hosts = append(hosts, text)
-				}
-			}
+// plannedExpiry is null where no host that publisher asks can be AWS's matter, and unknown else. from is what is built on,
+// attestations are as configured: the generator that is taken where they name none is not on ECR.
+func (m builtImage) plannedExpiry(from types.String, attestations types.Object) types.String {
+	imports := member[types.List](m.Cache, "import")
+	if m.Cache.IsUnknown() || imports.IsUnknown() || attestations.IsUnknown() {
+		return types.StringUnknown()
+	}
+	hosts := []types.String{from, m.Repository, member[types.String](m.Cache, "export"), member[types.String](attestations, "sbom_generator")}
+	for _, element := range imports.Elements() {
+		if text, ok := element.(types.String); ok {
+			hosts = append(hosts, text)
 		}
 	}
 	for _, address := range hosts {
@@ -169,8 +172,10 @@ func expiry(request buildkit.Request) types.String {
 
 // loginUnknown tells that the configuration gives the host's login, or may, and it is not known yet.
 func (s *services) loginUnknown(host string) bool {
+	host = reference.CanonicalHost(host)
 	_, isECR := credential.ParseECRHost(host)
-	return s.registriesUnknown || s.awsUnknown && isECR
+	_, given := s.static[host]
+	return s.registriesUnknown || s.hostsUnknown[host] || s.awsUnknown && isECR && !given
 }
 
 // warn says, once in the life of the provider, what the credentials that AWS gave reach.

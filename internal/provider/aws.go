@@ -25,9 +25,9 @@ func awsAttribute() schema.Attribute {
 		MarkdownDescription: "Asks AWS for the logins of all registries of Amazon ECR that have none in `registries`; `aws = {}` does so with the SDK's default credential chain (environment, shared configuration, IAM Identity Center, container, instance). A registry is recognised by its host, which also gives account and region: `111122223333.dkr.ecr.eu-west-1.amazonaws.com`, in every partition, with FIPS and dual-stack endpoints. " +
 			"Without `aws` and `registries[…].ecr`, AWS is never asked. Login tokens are got when a request needs one, renewed before they end, and kept in memory only.",
 		Attributes: map[string]schema.Attribute{
-			"region":           schema.StringAttribute{Optional: true, Validators: []validator.String{awsRegion()}, MarkdownDescription: "The region in which STS is asked. Default: that of the registry's host. ECR is always asked in the host's."},
+			"region":           schema.StringAttribute{Optional: true, Validators: []validator.String{awsRegion()}, MarkdownDescription: "The region in which STS is asked, by a profile's own role too. Default: that of the registry's host; it is taken for registries of other partitions (`aws-cn`, `aws-us-gov`) in any case. ECR is always asked in the host's."},
 			"profile":          profileAttribute(),
-			"role_arn":         roleAttribute(roleDescription + " Without it the identity's own credentials are used: the login token, which a BuildKit daemon is given, then opens all that the identity may use, for 12 hours, and a warning says so."),
+			"role_arn":         roleAttribute(roleDescription + " Without it the identity's own credentials are used: the login token, which the BuildKit daemon or E2B is given, then opens all that the identity may use, for 12 hours, and a warning says so."),
 			"external_id":      externalIDAttribute(),
 			"session_duration": sessionDurationAttribute(),
 			"endpoints": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "URLs in place of AWS's own, such as those of VPC endpoints.",
@@ -113,7 +113,7 @@ func endpointURL() validator.String {
 // newAWS reads the provider's aws and what registries[host].ecr add to it. hosts are the identities of single hosts; AWS
 // is never asked where neither is set.
 func newAWS(ctx context.Context, config types.Object, hosts map[string]credential.Identity, s *services, diagnostics *diag.Diagnostics) *credential.AWS {
-	options := credential.AWSOptions{Hosts: hosts, Logger: s.logger}
+	options := credential.AWSOptions{Hosts: hosts, Withheld: s.loginUnknown, Logger: s.logger}
 	s.awsUnknown = !whollyKnown(ctx, config)
 	if !config.IsNull() && !s.awsUnknown {
 		identity := identityOf(config)
@@ -146,7 +146,7 @@ func anyWithoutProfile(options credential.AWSOptions) bool {
 	return false
 }
 
-// identityOf reads the members that aws and ecr share. What is not known yet is left out.
+// identityOf reads the members that aws and ecr share.
 func identityOf(o types.Object) credential.Identity {
 	duration, _ := credential.ParseSessionDuration(member[types.String](o, "session_duration").ValueString()) // The validator has spoken.
 	return credential.Identity{
@@ -155,11 +155,19 @@ func identityOf(o types.Object) credential.Identity {
 	}
 }
 
-// addIdentity reads registries[host].ecr.
-func addIdentity(hosts map[string]credential.Identity, host string, entry attr.Value, at path.Path, diagnostics *diag.Diagnostics) {
-	if _, isECR := credential.ParseECRHost(host); !isECR {
+// addIdentity reads registries[host].ecr. One that is not wholly known yet is left out: without its role it would reach more.
+func addIdentity(ctx context.Context, hosts map[string]credential.Identity, host string, entry attr.Value, at path.Path, diagnostics *diag.Diagnostics) {
+	registry, isECR := credential.ParseECRHost(host)
+	if !isECR {
 		diagnostics.AddAttributeError(at.AtName("ecr"), "Registry is not one of Amazon ECR", fmt.Sprintf("%s is not the host of a private registry of ECR (111122223333.dkr.ecr.eu-west-1.amazonaws.com), so AWS is not asked for its login. Give username and password; %s needs no login to pull.", host, credential.PublicECR))
 		return
 	}
-	hosts[host] = identityOf(member[types.Object](entry, "ecr"))
+	if !whollyKnown(ctx, entry) {
+		return
+	}
+	identity := identityOf(member[types.Object](entry, "ecr"))
+	for _, fault := range problem.From(registry.CheckRole(identity.RoleARN), "Invalid role of a registry") {
+		diagnostics.AddAttributeError(at.AtName("ecr").AtName("role_arn"), fault.Title, fault.Detail())
+	}
+	hosts[host] = identity
 }

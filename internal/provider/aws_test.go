@@ -44,6 +44,7 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"login in endpoint":   {`aws = { endpoints = { ecr = "https://u:cnry@ecr.example.com" } }`, `Invalid AWS endpoint`},
 		"look-alike":          {fmt.Sprintf(`registries = { "%s.evil.example" = { ecr = {} } }`, ecrHost), `(?s)Registry is not one of Amazon ECR.*evil\.example`},
 		"public":              {`registries = { "public.ecr.aws" = { ecr = {} } }`, `Registry is not one of Amazon ECR`},
+		"partition":           {`registries = { "111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn" = { ecr = { role_arn = "arn:aws:iam::111122223333:role/builder" } } }`, `(?s)AWS role of another partition.*aws-cn`},
 		"both":                {fmt.Sprintf(`registries = { %q = { username = "AWS", password = "p", ecr = {} } }`, ecrHost), `Two ways to one registry's login`},
 		"neither":             {fmt.Sprintf(`registries = { %q = {} }`, ecrHost), `Empty registry login`},
 		"AWS keys as a login": {fmt.Sprintf(`registries = { %q = { username = "ASIAXXXXXXXXXXXXXXXX", password = "p" } }`, ecrHost), `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
@@ -61,7 +62,9 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 	for name, tt := range map[string]struct{ base, repository, arguments, says string }{
 		"role elsewhere":  {"r.example.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Image to read is not on Amazon ECR.*r\.example\.com`},
 		"role look-alike": {ecrHost + ".evil.example/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `Image to read is not on Amazon ECR`},
+		"partition":       {"111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)AWS role of another partition.*aws-us-gov`},
 		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
+		"one host, 443":   {ecrHost + ":443/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to`},
 		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
 		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},
 		"AWS keys":        {ecrHost + "/base", other, `base_registry = { username = "ASIAXXXXXXXXXXXXXXXX", password_wo = "p" }`, `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},

@@ -113,7 +113,7 @@ func (m builtImage) asNew(key, from types.String, attestations types.Object) bui
 	m.CacheKey = key
 	m.Reference, m.Digest, m.Tag, m.MediaType, m.BuiltAt = types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
 	m.Manifests, m.SizeBytes, m.BuildDurationSeconds = types.MapUnknown(types.StringType), types.Int64Unknown(), types.Float64Unknown()
-	m.CredentialExpiresAt, m.Retained = m.plannedExpiry(from), noneRetained()
+	m.CredentialExpiresAt, m.Retained = m.plannedExpiry(from, attestations), noneRetained()
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -18,19 +19,15 @@ import (
 // ImportState takes "<template id>:<build id>", a template id, a name, or the identity. It asks E2B at once, so that what
 // is not there is an error that names it and leaves nothing in state.
 func (r *templateResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	id, buildID, _ := strings.Cut(strings.TrimSpace(req.ID), ":")
-	if req.ID == "" {
-		var identity templateIdentity
-		if resp.Diagnostics.Append(req.Identity.Get(ctx, &identity)...); resp.Diagnostics.HasError() {
-			return
-		}
-		id = identity.TemplateID.ValueString()
+	id, buildID, known := toImport(ctx, req, &resp.Diagnostics)
+	if !known {
+		return
 	}
 	running := operation{what: templateNoun, kind: "read", ctx: ctx, diagnostics: &resp.Diagnostics}
 	if _, ok := r.client(running); !ok {
 		return
 	}
-	found, tags, err := r.lookUp(ctx, id)
+	found, tags, err := r.lookUp(ctx, id, strings.TrimSpace(req.ID) == "")
 	if err != nil {
 		appendProblems(&resp.Diagnostics, err, "E2B template to import cannot be read")
 		return
@@ -68,16 +65,36 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("reference", referenceOf(found.Names, name, build.BuildID))
 }
 
-// lookUp finds a template by its name or its id, with all its builds and tags.
-func (r *templateResource) lookUp(ctx context.Context, id string) (e2b.Template, []e2b.Tag, error) {
+// toImport reads what to import: the id, or else the identity; false after an error.
+func toImport(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (id, buildID string, ok bool) {
+	id, buildID, _ = strings.Cut(strings.TrimSpace(req.ID), ":")
+	if id == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
+		var identity templateIdentity
+		if diagnostics.Append(req.Identity.Get(ctx, &identity)...); diagnostics.HasError() {
+			return "", "", false
+		}
+		id = identity.TemplateID.ValueString()
+	}
+	if id == "" {
+		appendProblems(diagnostics, &problem.Problem{Title: "Empty import id for a template", Object: strings.TrimSpace(req.ID),
+			Advice: "Import by the template's name, by its id, or by <template id>:<build id>; as an identity by { template_id = \"…\" }."}, "Empty import id for a template")
+		return "", "", false
+	}
+	return id, buildID, true
+}
+
+// lookUp finds a template by its name or its id, or by the id alone, with all its builds and tags.
+func (r *templateResource) lookUp(ctx context.Context, id string, byID bool) (e2b.Template, []e2b.Tag, error) {
 	client := r.services.e2b
 	templateID := id
-	alias, err := client.Alias(ctx, id)
-	switch {
-	case err == nil:
-		templateID = alias.TemplateID
-	case !e2b.NotFound(err):
-		return e2b.Template{}, nil, err
+	if !byID {
+		alias, err := client.Alias(ctx, id)
+		switch {
+		case err == nil:
+			templateID = alias.TemplateID
+		case !e2b.NotFound(err):
+			return e2b.Template{}, nil, err
+		}
 	}
 	found, err := client.Template(ctx, templateID)
 	if e2b.NotFound(err) {

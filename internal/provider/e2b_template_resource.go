@@ -174,15 +174,23 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 	}
-	if err := client.DeleteUnused(ctx, state.TemplateID.ValueString()); err != nil {
+	there, err := client.DeleteUnused(ctx, state.TemplateID.ValueString())
+	if err != nil {
 		running.failed(deleteKeepsTemplate(err), "E2B template could not be destroyed")
+	}
+	if there {
+		return
+	}
+	// The answer to the delete counts: a look that fails changes nothing.
+	if _, err := client.Template(ctx, state.TemplateID.ValueString()); err == nil {
+		resp.Diagnostics.AddWarning("E2B template may still be there", fmt.Sprintf("E2B answered that it has no template %s to delete, and still shows it. It is no longer in state: remove it in the team's dashboard if it stays.", state.TemplateID.ValueString()))
 	}
 }
 
 // client is the client of E2B, or an error while its settings are not known.
 func (r *templateResource) client(running operation) (*e2b.Client, bool) {
 	if r.services.e2b == nil {
-		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked.")
+		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked. Apply first what makes them (terraform apply -target=…).")
 		return nil, false
 	}
 	return r.services.e2b, true

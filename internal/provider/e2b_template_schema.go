@@ -81,7 +81,7 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 		"create_env": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 			MarkdownDescription: "Variables to pass when a sandbox is created: `env` and the locale of the contract. E2B keeps none of a template's variables for the processes of its sandboxes."},
 		"build_ids": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "The builds that this resource made and that still launch, the newest last. No call removes one alone; destroy removes all."},
+			MarkdownDescription: "The builds that this resource made and that still launch, the newest last. A refresh drops those that E2B no longer lists: nothing launches a build that lost its last tag. No call removes one alone; destroy removes all."},
 		"timeouts": templateTimeouts(ctx),
 		"retained": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What stays at E2B after destroy, because no call removes it: the team's cache of layers and of uploaded files.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

@@ -68,6 +68,7 @@ func setTexts(set types.Set) []string {
 
 // refreshed is the state with what E2B says of the template, and of its tags where this resource manages any.
 func (r *templateResource) refreshed(ctx context.Context, state templateModel, found e2b.Template, diagnostics *diag.Diagnostics) (templateModel, error) {
+	state.BuildIDs = launching(state.BuildIDs, found)
 	if state.Reference.IsNull() {
 		return state, nil // Its create failed: the next apply builds it anew.
 	}
@@ -80,7 +81,6 @@ func (r *templateResource) refreshed(ctx context.Context, state templateModel, f
 		}
 		diagnostics.AddWarning("Build of the E2B template is gone", fmt.Sprintf("Build %s of template %s %s, so %s launches nothing. The next apply builds the template anew in place.", id, found.TemplateID, status, state.Reference.ValueString()))
 		state.Reference, state.CacheKey, state.Artifact = types.StringNull(), types.StringNull(), types.ObjectNull(artifactType)
-		state.BuildIDs = stringList(without(texts(state.BuildIDs), []string{id})...)
 		return state, nil
 	}
 	if !state.MoveDefaultTag.ValueBool() && len(state.Tags.Elements()) == 0 {
@@ -108,6 +108,20 @@ func (r *templateResource) refreshed(ctx context.Context, state templateModel, f
 		state.Tags = types.SetValueMust(types.StringType, kept)
 	}
 	return state, nil
+}
+
+// launching are those of the builds that E2B still launches: it lists no others as ready. Nothing is known of builds older
+// than the page that a refresh reads, so they stay.
+func launching(ids types.List, found e2b.Template) types.List {
+	all := texts(ids)
+	kept := slices.DeleteFunc(slices.Clone(all), func(id string) bool {
+		build := found.Build(id)
+		return build == nil && !found.Older || build != nil && build.Status != e2b.StatusReady
+	})
+	if len(kept) == len(all) {
+		return ids
+	}
+	return stringList(kept...)
 }
 
 // keepsTemplate adds to a refresh's error that state is as it was, and the way round it.

@@ -227,7 +227,7 @@ func TestIdentity_ImportOfNothingSaysSo(t *testing.T) {
 	configured, err := server.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{Config: providerConfig(t, schema, nil)})
 	must(t, err)
 	noErrors(t, configured.Diagnostics)
-	for _, resource := range []string{"datalayer_environment", "datalayer_base_image", "datalayer_package_lock"} {
+	for _, resource := range []string{"datalayer_environment", "datalayer_base_image", "datalayer_package_lock", "datalayer_e2b_template"} {
 		for _, id := range []string{"", " "} {
 			imported, err := server.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{TypeName: resource, ID: id})
 			must(t, err)

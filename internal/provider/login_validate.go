@@ -19,7 +19,8 @@ type loginBlock struct {
 }
 
 // validateLogins checks the logins that a resource brings, and refuses two for one host: BuildKit takes one credential
-// for a host in a whole build. from and to are the addresses that pull and push are for.
+// for a host in a whole build. from and to are the addresses that pull and push are for. Terraform has it checked again at
+// apply, when all is known.
 func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *diag.Diagnostics) {
 	for _, l := range []loginBlock{pull, push} {
 		if !l.block.IsNull() && !l.block.IsUnknown() {
@@ -31,12 +32,22 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 		return
 	}
 	role := member[types.String](pull.block, "role_arn")
-	if _, isECR := credential.ParseECRHost(base.Host); !role.IsNull() && !isECR {
+	if role.IsUnknown() {
+		return // It may be null.
+	}
+	registry, isECR := ecrHost(base.Host)
+	if !role.IsNull() && !isECR {
 		diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), "Image to read is not on Amazon ECR", fmt.Sprintf("%s.role_arn is set, and %s is not the host of a private registry of ECR. Give username and password_wo, or remove %s.", pull.attribute, base.Host, pull.attribute))
 		return
 	}
+	if err := registry.CheckRole(role.ValueString()); err != nil {
+		for _, fault := range problem.From(err, "Invalid role for an image to read") {
+			diagnostics.AddAttributeError(path.Root(pull.attribute).AtName("role_arn"), fault.Title, fault.Detail())
+		}
+		return
+	}
 	repository, err := reference.ParseRepository(to.ValueString())
-	if err != nil || repository.Host != base.Host {
+	if err != nil || reference.CanonicalHost(repository.Host) != reference.CanonicalHost(base.Host) {
 		return
 	}
 	if !role.IsNull() {

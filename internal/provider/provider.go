@@ -115,9 +115,8 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 		appendProblems(&resp.Diagnostics, err, credential.RegistriesVariable+" cannot be read")
 		return
 	}
-	s.registriesUnknown = !whollyKnown(ctx, config.Registries)
-	if !config.Registries.IsUnknown() {
-		addRegistries(&given, config.Registries.Elements(), &resp.Diagnostics)
+	if s.registriesUnknown = config.Registries.IsUnknown(); !s.registriesUnknown {
+		s.hostsUnknown = addRegistries(ctx, &given, config.Registries.Elements(), &resp.Diagnostics)
 	}
 	s.static = given.Logins
 	s.clients = image.Options{Transport: image.NewTransport(), UserAgent: s.userAgent, Logger: s.logger}
@@ -128,9 +127,10 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
 }
 
-// addRegistries puts the configuration's registries over those of the environment.
-func addRegistries(given *credential.Registries, entries map[string]attr.Value, diagnostics *diag.Diagnostics) {
-	spelled := map[string]string{}
+// addRegistries puts the configuration's registries over those of the environment, and gives the hosts of which not all is
+// known yet.
+func addRegistries(ctx context.Context, given *credential.Registries, entries map[string]attr.Value, diagnostics *diag.Diagnostics) (unknown map[string]bool) {
+	spelled, unknown := map[string]string{}, map[string]bool{}
 	for _, address := range slices.Sorted(maps.Keys(entries)) {
 		entry, at := entries[address], path.Root("registries").AtMapKey(address)
 		host, err := reference.ParseHost(address)
@@ -144,7 +144,7 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 			diagnostics.AddAttributeError(at, "Two logins for one registry", fmt.Sprintf("registries[%q] and registries[%q] are both %s. Keep one of them.", other, address, host))
 			continue
 		}
-		spelled[host] = address
+		spelled[host], unknown[host] = address, !whollyKnown(ctx, entry)
 		delete(given.Logins, host)
 		delete(given.ECR, host)
 		username, password, ecr := member[types.String](entry, "username"), member[types.String](entry, "password"), member[types.Object](entry, "ecr")
@@ -155,7 +155,7 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 		switch {
 		case entry.IsUnknown() || ecr.IsUnknown() || username.IsUnknown() || password.IsUnknown():
 		case !ecr.IsNull():
-			addIdentity(given.ECR, host, entry, at, diagnostics)
+			addIdentity(ctx, given.ECR, host, entry, at, diagnostics)
 		case username.ValueString() == "" || password.ValueString() == "":
 			diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host, or set ecr for a registry of Amazon ECR.", address, credential.RegistriesVariable))
 		case len(passwordFaults(password)) > 0:
@@ -167,6 +167,7 @@ func addRegistries(given *credential.Registries, entries map[string]attr.Value, 
 			given.Logins[host] = image.Credential{Username: username.ValueString(), Password: secret.New(password.ValueString()), Source: "the provider's registries"}
 		}
 	}
+	return unknown
 }
 
 func (p *datalayerProvider) Resources(context.Context) []func() resource.Resource {

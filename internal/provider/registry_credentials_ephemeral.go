@@ -107,6 +107,11 @@ func (e *registryCredentials) Open(ctx context.Context, req ephemeral.OpenReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	if e.services.loginUnknown(host) {
+		appendProblems(&resp.Diagnostics, &problem.Problem{Title: "Registry login is not known yet", Path: []any{"host"}, Object: host,
+			Advice: "The provider's registries or aws hold values for it that are not known before apply, and an ephemeral resource is opened at plan too: they must come from what is known then. Apply what gives them first, or write them down."}, "Registry login is unknown")
+		return
+	}
 	lease, err := e.services.credentials.Acquire(ctx, host, grants)
 	e.services.warn(&resp.Diagnostics)
 	if err != nil {
@@ -152,9 +157,6 @@ func (e *registryCredentials) noPassword(lease *credential.Lease) error {
 	}
 	if known := slices.Sorted(maps.Keys(e.services.static)); len(known) > 0 {
 		p.Advice += " Logins are configured for " + strings.Join(known, ", ") + "."
-	}
-	if e.services.loginUnknown(lease.Host) {
-		p.Advice += " The provider's registries or aws hold values that are not known before apply: an ephemeral resource is opened at plan too, so they must come from what is known then."
 	}
 	return p
 }
@@ -250,7 +252,7 @@ func pathIn(host, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if repository.Host != host {
+	if reference.CanonicalHost(repository.Host) != host {
 		return "", &problem.Problem{Title: "Grant for another registry", Object: name, Advice: "host is " + host + ": one login opens one registry. Use another ephemeral resource for the other one."}
 	}
 	return repository.Path, nil

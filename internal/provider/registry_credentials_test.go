@@ -3,6 +3,8 @@ package provider_test
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -102,7 +104,8 @@ func TestRegistryCredentials_WarnWhereGrantsNarrowNothing(t *testing.T) {
 	o.run(t, resource.TestStep{
 		Config: opened(`
   host   = "registry.example.com"
-  grants = [{ repository = "team/env", actions = ["pull", "push"] }, { repository = "registry.example.com/team/base", actions = ["pull"] }]`),
+  grants = [{ repository = "team/env", actions = ["pull", "push"] }, { repository = "registry.example.com/team/base", actions = ["pull"] },
+    { repository = "registry.example.com:443/team/cache", actions = ["pull"] }]`),
 		ConfigStateChecks: login("ci", "p-1"),
 	})
 	o.warned(t, "Grants do not narrow this login", "registry.example.com", `the login of "ci" from DATALAYER_REGISTRIES`, "Only the login of an ECR registry is narrowed")
@@ -157,6 +160,45 @@ func TestRegistryCredentials_WaitForWhatIsUnknown(t *testing.T) {
 		ConfigStateChecks: login("ci", "p-1"),
 	})
 	o.warned(t, "Grants do not narrow this login")
+}
+
+// A role that is not known at plan is no reason to ask without it: the login would reach all that the identity may.
+func TestRegistryCredentials_AreNotOpenedWiderThanConfigured(t *testing.T) {
+	asked := 0
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(endpoint.Close)
+	for variable, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AKIAXXXXXXXXXXXXXXXX", "AWS_SECRET_ACCESS_KEY": "cnry-secret", "AWS_SESSION_TOKEN": "", "AWS_EC2_METADATA_DISABLED": "true", "AWS_ENDPOINT_URL": endpoint.URL,
+	} {
+		t.Setenv(variable, value)
+	}
+	unknown := later("x", fmt.Sprintf("%q", someARN))
+	wide := opened(fmt.Sprintf("  host   = %q\n  grants = [{ repository = \"team/env\", actions = [\"pull\"] }]", ecrHost))
+	for name, provider := range map[string]string{
+		"role of the host": fmt.Sprintf(`registries = { %q = { ecr = { role_arn = terraform_data.x.output } } }`, ecrHost),
+		"beside aws":       fmt.Sprintf("aws = {}\n  registries = { %q = { ecr = { role_arn = terraform_data.x.output } } }", ecrHost),
+		"role of aws":      fmt.Sprintf("aws = { role_arn = terraform_data.x.output }\n  registries = { %q = { ecr = { session_duration = \"20m\" } } }", ecrHost),
+		"aws alone":        `aws = { role_arn = terraform_data.x.output }`,
+		"all registries":   fmt.Sprintf("aws = {}\n  registries = terraform_data.x.output == \"\" ? {} : { %q = { username = terraform_data.x.output, password = \"p\", ecr = null } }", ecrHost),
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOpening(t)
+			o.run(t, resource.TestStep{Config: unknown + fmt.Sprintf("provider \"datalayer\" {\n  %s\n}\n", provider) + wide, ExpectError: says("Registry login is not known yet", ecrHost, "opened at plan too")})
+			if asked > 0 {
+				t.Errorf("AWS was asked %d times", asked)
+			}
+		})
+	}
+	// What is not known of one registry is nothing to another.
+	o := newOpening(t)
+	o.run(t, resource.TestStep{
+		Config: unknown + fmt.Sprintf("provider \"datalayer\" {\n  aws = { role_arn = terraform_data.x.output }\n  registries = { %q = { username = \"ci\", password = \"p-1\" }, \"r.example.com\" = { username = \"ci\", password = terraform_data.x.output } }\n}\n", ecrHost) +
+			opened(fmt.Sprintf("  host = %q", ecrHost)),
+		ConfigStateChecks: login("ci", "p-1"),
+	})
 }
 
 func TestRegistryCredentials_RenewSaysThatTheEndIsNear(t *testing.T) {

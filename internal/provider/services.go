@@ -27,8 +27,10 @@ type services struct {
 	credentials *credential.Resolver
 	// static are the logins of the provider's own configuration, for masking.
 	static credential.Static
-	// registriesUnknown: the configuration gives registries that are not known yet, so that a missing login means nothing.
+	// registriesUnknown: the configuration gives registries, and not even their hosts are known yet, so that a missing login
+	// means nothing. hostsUnknown are those with something that is not known yet.
 	registriesUnknown bool
+	hostsUnknown      map[string]bool
 	// aws asks AWS for the logins of ECR; awsUnknown: its configuration is not known yet.
 	aws        *credential.AWS
 	awsUnknown bool

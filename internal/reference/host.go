@@ -54,6 +54,14 @@ func ParseHost(address string) (string, error) {
 	return host, nil
 }
 
+// CanonicalHost is the one spelling of a host: "ghcr.io:443" and "ghcr.io" are one registry. What is no host stays as it is.
+func CanonicalHost(host string) string {
+	if parsed, err := ParseHost(host); err == nil {
+		return parsed
+	}
+	return host
+}
+
 // PlainHTTP tells whether a registry host speaks HTTP without TLS: "localhost" and the addresses of loopback do, with any
 // port. It is containerd's docker.MatchLocalhost, by which BuildKit chooses HTTP: both must speak to one registry alike.
 // It takes [::1] with and without a port, and other spellings of an IPv6 address with one only. Names such as

@@ -33,6 +33,14 @@ func TestParseHostTakesEveryFormOfAnAddress(t *testing.T) {
 	}
 }
 
+func TestCanonicalHostLeavesWhatIsNoHost(t *testing.T) {
+	for host, want := range map[string]string{"r.example.com:443": "r.example.com", "r.example.com:5000": "r.example.com:5000", "localhost:443": "localhost:443", "": "", "a b": "a b"} {
+		if got := CanonicalHost(host); got != want {
+			t.Errorf("CanonicalHost(%q) = %q, want %q", host, got, want)
+		}
+	}
+}
+
 func TestParseHostRefusesWhatIsNoHost(t *testing.T) {
 	for _, address := range []string{
 		"", " ", " r.example.com", "r.example.com ", "registry", "/team/env", "ftp://r.example.com", "r.example.com:", "r.example.com:x",

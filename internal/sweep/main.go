@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +63,16 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 		if id == "" {
 			return errors.New("the id is empty")
 		}
-		o.DeleteArtifacts = append(o.DeleteArtifacts, id)
+		if !slices.Contains(o.DeleteArtifacts, id) {
+			o.DeleteArtifacts = append(o.DeleteArtifacts, id)
+		}
 		return nil
 	})
 	flags.Func("repository", "", func(text string) error {
 		repository, err := reference.ParseRepository(text)
-		repositories = append(repositories, repository)
+		if err == nil && !slices.Contains(repositories, repository) {
+			repositories = append(repositories, repository)
+		}
 		return err
 	})
 	err := flags.Parse(arguments)

@@ -20,9 +20,10 @@ type Service interface {
 	Name() string
 	// Missing says which settings it takes to look there, "set DAYTONA_API_KEY"; "" if it has them.
 	Missing() string
-	// Leftovers gives all credentials and sandboxes that the service keeps for us, ours or not.
+	// Leftovers gives all credentials and sandboxes that the service keeps for us, ours or not; beside an error, those that
+	// were listed before it.
 	Leftovers(ctx context.Context) ([]Leftover, error)
-	// Artifacts gives those that carry our mark.
+	// Artifacts gives those that carry our mark, as Leftovers does.
 	Artifacts(ctx context.Context) ([]Artifact, error)
 }
 
@@ -115,7 +116,6 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 	all, err := service.Leftovers(ctx)
 	if err != nil {
 		s.failed("credentials and sandboxes could not be listed", err)
-		return
 	}
 	for _, l := range all {
 		marker, ours := credential.ParseMarker(l.Name)

@@ -156,6 +156,34 @@ func TestWhatFailedRemains(t *testing.T) {
 		"Bare: not checked (set BARE_KEY)", "Empty:\n  nothing of ours", "Removed: 1. Left to remove: 4.")
 }
 
+// A list that breaks off holds what has expired all the same.
+func TestWhatWasListedBeforeAFailureIsRemoved(t *testing.T) {
+	v := &vault{name: "Vault", names: []string{name(time.Hour)}, broken: errors.New("503 on page 2")}
+	said, code := run(nil, v)
+	if code != 1 || !slices.Equal(v.removed, []string{name(time.Hour)}) {
+		t.Errorf("ended with %d, removed %v", code, v.removed)
+	}
+	holds(t, said, "failed    credentials and sandboxes could not be listed", "503 on page 2", "removed   credential "+name(time.Hour), "Removed: 1.")
+}
+
+func TestWhatIsGivenTwiceIsMeantOnce(t *testing.T) {
+	v := &vault{name: "Vault", artifacts: []sweep.Artifact{{ID: "im-1"}}}
+	said, code := run([]string{"--delete-artifact", "im-1", "--delete-artifact", "im-1"}, v)
+	if code != 0 || !slices.Equal(v.removed, []string{"im-1"}) {
+		t.Errorf("ended with %d, removed %v:\n%s", code, v.removed, said)
+	}
+	program := sweep.Program{Services: func(repositories []reference.Repository) ([]sweep.Service, error) {
+		if want := []reference.Repository{{Host: "r.example.com", Path: "a"}, {Host: "r.example.com", Path: "b"}}; !slices.Equal(repositories, want) {
+			t.Errorf("repositories are %v", repositories)
+		}
+		return nil, nil
+	}}
+	var out bytes.Buffer
+	if code := program.Main(t.Context(), []string{"--repository", "r.example.com/a", "--repository", "r.example.com/b", "--repository", "r.example.com/a"}, &out, &out); code != 0 {
+		t.Errorf("ended with %d:\n%s", code, out.String())
+	}
+}
+
 func TestAServiceWithoutSettingsIsNoFailure(t *testing.T) {
 	if said, code := run(nil, &vault{name: "Bare", missing: "set BARE_KEY"}); code != 0 {
 		t.Errorf("ended with %d:\n%s", code, said)

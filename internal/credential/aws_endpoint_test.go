@@ -1,0 +1,71 @@
+package credential
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+)
+
+// A region belongs to a partition: for a registry of another one its own region is asked, with what is known there.
+func TestTheRegionOfOnePartitionIsNotAskedForAnother(t *testing.T) {
+	c := newCloud(t)
+	var asked []string
+	c.Choose = func(_ awstest.Call, r *http.Request) *enginetest.FaultResponse {
+		asked = append(asked, r.Host)
+		return nil
+	}
+	for host, want := range map[string]string{
+		account + ".dkr.ecr.us-gov-west-1.amazonaws.com": "sts.us-gov-west-1.amazonaws.com", awstest.Host(account, "us-east-1"): "sts.eu-west-1.amazonaws.com",
+	} {
+		asked = nil
+		// Without a role the warning asks STS whose keys they are.
+		_, err := c.resolver(AWSOptions{Default: &Identity{}, Region: "eu-west-1"}).Acquire(t.Context(), host, nil)
+		must(t, err)
+		if !slices.Contains(asked, want) || slices.ContainsFunc(asked, func(name string) bool { return strings.HasPrefix(name, "sts.") && name != want }) {
+			t.Errorf("%s: asked %q, want %s", host, asked, want)
+		}
+	}
+}
+
+// An endpoint that the configuration names is asked, whatever kind of host the registry has and whatever the environment
+// names. The proxy knows none of these names, and answers 403.
+func TestAnEndpointOfOnesOwnIsAsked(t *testing.T) {
+	const own, general = "vpce.example.com", "general.example.com"
+	fips, dual := account+".dkr.ecr-fips.us-east-2.amazonaws.com", account+".dkr-ecr.us-east-1.on.aws"
+	for name, tt := range map[string]struct {
+		host     string
+		options  AWSOptions
+		variable string
+	}{
+		"STS, FIPS":            {fips, AWSOptions{STSEndpoint: "http://" + own}, ""},
+		"ECR, FIPS":            {fips, AWSOptions{ECREndpoint: "http://" + own}, ""},
+		"ECR, dual stack":      {dual, AWSOptions{ECREndpoint: "http://" + own}, ""},
+		"STS by variable":      {fips, AWSOptions{}, "AWS_ENDPOINT_URL_STS"},
+		"ECR by variable":      {dual, AWSOptions{}, "AWS_ENDPOINT_URL_ECR"},
+		"STS before variables": {ecrHost, AWSOptions{STSEndpoint: "http://" + own}, "AWS_ENDPOINT_URL_STS"},
+		"ECR before variables": {ecrHost, AWSOptions{ECREndpoint: "http://" + own}, "AWS_ENDPOINT_URL_ECR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t)
+			tt.options.Default = &Identity{RoleARN: c.roleFor(awstest.Role{})}
+			want := own
+			if tt.variable != "" {
+				t.Setenv(tt.variable, "http://"+general)
+				if tt.options.STSEndpoint+tt.options.ECREndpoint == "" {
+					want = general
+				}
+			}
+			_, err := c.resolver(tt.options).Credential(t.Context(), tt.host)
+			if said := asProblem(t, err).Detail(); !strings.Contains(said, "403 Forbidden") || strings.Contains(said, "custom endpoint") {
+				t.Errorf("got %q", said)
+			}
+			if asked := slices.Compact(c.Strangers()); !slices.Equal(asked, []string{want}) {
+				t.Errorf("asked %q, want %s", asked, want)
+			}
+		})
+	}
+}
