@@ -316,6 +316,20 @@ func TestTemplatesInUse(t *testing.T) {
 	}
 }
 
+// Time may run out while E2B is asked again, not only in between: what it said before is told all the same.
+func TestTemplatesInUseWhenTimeRunsOutInARequest(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	w.AddSandbox("acme-team/agent", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Skip: 1, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.DeleteUnused(ctx, id)
+	p := asProblem(t, err, "because there are paused sandboxes using it", "0 running and 1 paused", "context canceled")
+	if p.Title != "E2B template is still used by sandboxes" {
+		t.Error(p.Title)
+	}
+}
+
 func TestUploadsAreMadeOnceAndRepeated(t *testing.T) {
 	const ask, put = "GET /templates/{templateID}/files/{hash}", "PUT /upload/{team}/{hash}"
 	archive := e2b.Archive{Hash: strings.Repeat("a", 64), Tar: []byte("archive")}
