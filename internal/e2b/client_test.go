@@ -92,6 +92,7 @@ func TestKeysThatE2BDoesNotTake(t *testing.T) {
 		words []string
 	}{
 		"none":       {"", []string{"No E2B API key", "E2B_API_KEY"}},
+		"a line end": {e2btest.Key + "\n", []string{"E2B API key cannot be sent", "E2B_API_KEY", "line break"}},
 		"no prefix":  {"sk_1", []string{"401 Unauthorized", "authorization header is malformed", "E2B_API_KEY"}},
 		"not hex":    {"e2b_zz", []string{"401 Unauthorized", "Invalid API key format"}},
 		"unknown":    {"e2b_ff", []string{"401 Unauthorized", "Cannot get the team for the given API key", "keys of one deployment are unknown to the others"}},
