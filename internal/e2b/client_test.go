@@ -92,6 +92,7 @@ func TestKeysThatE2BDoesNotTake(t *testing.T) {
 		words []string
 	}{
 		"none":       {"", []string{"No E2B API key", "E2B_API_KEY"}},
+		"a line end": {e2btest.Key + "\n", []string{"E2B API key cannot be sent", "E2B_API_KEY", "line break"}},
 		"no prefix":  {"sk_1", []string{"401 Unauthorized", "authorization header is malformed", "E2B_API_KEY"}},
 		"not hex":    {"e2b_zz", []string{"401 Unauthorized", "Invalid API key format"}},
 		"unknown":    {"e2b_ff", []string{"401 Unauthorized", "Cannot get the team for the given API key", "keys of one deployment are unknown to the others"}},
@@ -313,6 +314,20 @@ func TestTemplatesInUse(t *testing.T) {
 	says(t, err, "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
+	}
+}
+
+// Time may run out while E2B is asked again, not only in between: what it said before is told all the same.
+func TestTemplatesInUseWhenTimeRunsOutInARequest(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	w.AddSandbox("acme-team/agent", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Skip: 1, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.DeleteUnused(ctx, id)
+	p := asProblem(t, err, "because there are paused sandboxes using it", "0 running and 1 paused", "context canceled")
+	if p.Title != "E2B template is still used by sandboxes" {
+		t.Error(p.Title)
 	}
 }
 
