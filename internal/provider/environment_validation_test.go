@@ -55,6 +55,9 @@ func (s *stack) refused(t *testing.T, mistakes []mistake) {
 				if strings.Contains(text, "cnry") {
 					t.Errorf("a secret shows: %s", text)
 				}
+				if place, rest, more := strings.Cut(d.Detail, ": "); more && strings.HasPrefix(rest, place) {
+					t.Errorf("an error says its place twice: %s", d.Detail)
+				}
 				found = append(found, fmt.Sprintf("at %s: %s", d.Attribute, text))
 				if d.Attribute.Equal(m.path) && containsAll(text, m.says) {
 					return
