@@ -32,6 +32,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		"not an address":      {e2b.Options{APIURL: "https://a:canary%zz@"}, "Not an address of the E2B API"},
 		"sandbox, no host":    {e2b.Options{SandboxURL: "https://"}, "Not an address of E2B sandboxes"},
 		"sandbox, other kind": {e2b.Options{SandboxURL: "ftp://x"}, "Not an address of E2B sandboxes"},
+		"key with a line end": {e2b.Options{APIKey: secret.New("canary\n")}, "Control character in the E2B API key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := e2b.New(tt.options)
@@ -313,6 +314,20 @@ func TestTemplatesInUse(t *testing.T) {
 	says(t, err, "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
+	}
+}
+
+// Time may run out while E2B is asked again, not only in between: what it said before is told all the same.
+func TestTemplatesInUseWhenTimeRunsOutInARequest(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	w.AddSandbox("acme-team/agent", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Skip: 1, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.DeleteUnused(ctx, id)
+	p := asProblem(t, err, "because there are paused sandboxes using it", "0 running and 1 paused", "context canceled")
+	if p.Title != "E2B template is still used by sandboxes" {
+		t.Error(p.Title)
 	}
 }
 

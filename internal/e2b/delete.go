@@ -45,11 +45,16 @@ func InUse(err error) bool {
 // there is false, without an error, where E2B answered that it has no such template.
 func (c *Client) DeleteUnused(ctx context.Context, id string) (there bool, err error) {
 	began := c.clock.Now()
+	var refused error
 	for pause := deletePause; ; pause = min(2*pause, deletePauseMax) {
 		there, err := c.deleteTemplate(ctx, id)
+		if ended := ctx.Err(); err != nil && ended != nil && refused != nil && !InUse(err) {
+			return true, c.stillUsed(ctx, id, refused, ended, c.clock.Now().Sub(began))
+		}
 		if !InUse(err) {
 			return there, err
 		}
+		refused = err
 		c.logger.InfoContext(ctx, "E2B keeps the template while sandboxes use it", "template", id, "answer", requestError(err).Message, "wait", pause)
 		if slept := c.clock.Sleep(ctx, retry.Jitter(pause)); slept != nil {
 			return true, c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))

@@ -156,6 +156,27 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 	return template, report("E2B template could not be read", id, err)
 }
 
+// MadeBy tells whether a template was made by the request that gave this build: the build is its oldest. A template just
+// made may not be shown for a moment, and until it is nobody can tell.
+func (c *Client) MadeBy(ctx context.Context, build RequestedBuild) (bool, error) {
+	for look := 1; ; look++ {
+		found, err := c.Template(ctx, build.TemplateID)
+		n := len(found.Builds)
+		if err == nil && n > 0 {
+			return found.Builds[n-1].BuildID == build.BuildID, nil
+		}
+		if err == nil {
+			err = &problem.Problem{Title: "E2B template could not be told from another's", Object: named(build.TemplateID, build.BuildID), Cause: errors.New("E2B lists no build of it"),
+				Advice: "Apply again: it is looked at again before anything is built in it or deleted."}
+		} else if !NotFound(err) {
+			return false, err
+		}
+		if look == lookups || c.clock.Sleep(ctx, lookPause) != nil {
+			return false, err
+		}
+	}
+}
+
 // Templates lists the team's templates, the newest first.
 func (c *Client) Templates(ctx context.Context) ([]ListedTemplate, error) {
 	all, err := pages[ListedTemplate](ctx, c, call{method: http.MethodGet, path: "/v2/templates"})

@@ -18,9 +18,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// cleanupTime bounds what is tidied up after an operation ended, cancelled or not.
-const cleanupTime = 30 * time.Second
-
 // unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
 const unsureMark = "unsure"
 
@@ -75,15 +72,11 @@ func (r *templateResource) unsure(ctx context.Context, private privateState, dia
 	return string(mark) == "true"
 }
 
-// isOurs holds that the template was made by this Create: the build is its oldest. E2B answers a create for a name that
+// isOurs holds that the template was made by this Create. E2B answers a create for a name that
 // it knows with the template of that name.
 func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild) error {
-	found, err := r.services.e2b.Template(ctx, build.TemplateID)
-	if err != nil {
+	if made, err := r.services.e2b.MadeBy(ctx, build); err != nil || made {
 		return err
-	}
-	if n := len(found.Builds); n == 0 || found.Builds[n-1].BuildID == build.BuildID {
-		return nil
 	}
 	object := fmt.Sprintf("template %s, build %s, which waits to be started", build.TemplateID, build.BuildID)
 	if len(build.Tags) > 0 {
@@ -213,6 +206,8 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if prior != nil {
 		earlier = *prior
 	}
+	ctx, cancel := lingering(ctx)
+	defer cancel()
 	failed, left := settle(ctx, client, earlier, state, built.Public)
 	for _, p := range slices.Concat(failed, left) {
 		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))

@@ -31,7 +31,7 @@ func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, 
 	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
 		var err error
 		if left, err = client.RemoveTagsFrom(ctx, plan.TemplateID.ValueString(), name, state.BuildID.ValueString(), less...); err != nil {
-			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
+			failed = append(failed, problem.From(advised(err, "Remove them by hand if the next plan does not: after a build, state no longer has them."), "Tags were not taken off the E2B template")...)
 		}
 	}
 	if plan.Public.ValueBool() != public {

@@ -71,3 +71,17 @@ func TestTemplate_LastTagOfABuildIsNeverRemoved(t *testing.T) {
 	c.planIsEmpty()
 	c.forgets(s)
 }
+
+// State cannot hold a tag that was to go and did not: the warning says what is left to do.
+func TestTemplate_TagThatCannotBeTakenOffSaysSo(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	c.write("main.tf", template("  tags = [\"stable\"]\n"))
+	c.apply()
+	s.Inject(refuseAll("DELETE /templates/tags"))
+	c.write("main.tf", template("  memory_mb = 2048\n"))
+	c.apply().says(t, "Tags could not be removed from the E2B template", "is ready and launches by its id", "tags stable", "Remove them by hand")
+	s.Heal()
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
