@@ -171,3 +171,23 @@ func TestTemplate_KeyOfE2BInEnvIsRefused(t *testing.T) {
 	s := newE2B(t)
 	s.run(t, resource.TestStep{Config: template(fmt.Sprintf("  env = { V = %q }\n", e2btest.Key)), PlanOnly: true, ExpectError: says("Environment variable holds a credential", "an E2B API key", "anyone who can launch it")})
 }
+
+// A run that changes nothing uses no login, so it needs no value of a variable that is given to each run anew.
+func TestTemplate_PasswordIsNeededByWhatBuildsAlone(t *testing.T) {
+	s := newE2B(t, func(o *e2btest.Options) {
+		o.Registries = map[string]map[string]string{"base.example.com": {"robot": "cnry-1"}}
+	})
+	c := s.newCLI(t)
+	config := "variable \"password\" {\n  type = string\n  ephemeral = true\n  default = null\n}\n"
+	login := "  base_registry = { username = \"robot\", password_wo = var.password }\n"
+	c.write("main.tf", config+template(login))
+	c.expect(1, "plan").says(t, "Missing registry password", "base_registry.password_wo is null", "set the variable")
+	c.env["TF_VAR_password"] = "cnry-1"
+	c.apply()
+	delete(c.env, "TF_VAR_password")
+	c.planIsEmpty()
+	c.write("main.tf", config+template(login+"  memory_mb = 2048\n"))
+	c.expect(1, "plan").says(t, "Missing registry password")
+	c.write("main.tf", config+template(login))
+	c.destroyE2B(s)
+}
