@@ -191,3 +191,20 @@ func TestTemplate_PasswordIsNeededByWhatBuildsAlone(t *testing.T) {
 	c.write("main.tf", config+template(login))
 	c.destroyE2B(s)
 }
+
+// What stays at E2B is the same after a rebuild on the same base, so the plan does not show it.
+func TestTemplate_RebuildPlansWhatStaysAtE2B(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.apply()
+	c.write("main.tf", template("  memory_mb = 2048\n"))
+	if o := c.expect(2, "plan", "-detailed-exitcode"); strings.Contains(o.stdout, "retained") || !strings.Contains(o.stdout, "build_id ") {
+		t.Errorf("the plan is\n%s", o.stdout)
+	}
+	c.apply()
+	c.write("main.tf", strings.Replace(template("  memory_mb = 2048\n"), "/base@", "/mirror@", 1))
+	c.apply()
+	c.planIsEmpty()
+	c.destroyE2B(s)
+}
