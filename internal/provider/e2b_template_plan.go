@@ -191,6 +191,9 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 		built := m.asBuilt(c, given, diagnostics)
 		// Whether this release's own parts come in is decided when the rest is known.
 		built.CacheKey = types.StringUnknown()
+		if !built.Retained.Equal(state.Retained) {
+			built.Retained = types.ListUnknown(retainedType)
+		}
 		if given.start.IsNull() {
 			built.StartCommand = types.StringUnknown()
 		}
