@@ -22,7 +22,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	defer needPasswords(ctx, req, resp, "base_registry")
+	defer needSecrets(ctx, req, resp, "base_registry")
 	var plan, config, state templateModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
