@@ -187,6 +187,21 @@ func TestWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
+// What E2B answered before time ran out, in a request that was asked again, is what a person needs to know.
+func TestTheWordsBeforeTimeRanOutAreKept(t *testing.T) {
+	const route = "GET /templates/{templateID}"
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: route, Status: 500, Message: "no database"}, e2btest.Fault{Route: route, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.Template(ctx, id)
+	says(t, err, "500 Internal Server Error: no database", "context canceled")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended by %v", err)
+	}
+	w.asked(t, route, 2)
+}
+
 func TestRefusedConnectionsAreTriedAgainEvenForCreates(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	w.Close()

@@ -87,11 +87,18 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 		}
 		k.raw = body
 	}
+	var before *Error
 	for attempt, slots := 1, 0; ; {
 		got, failed := c.once(ctx, k)
 		if failed == nil {
 			return got, nil
 		}
+		if before != nil && !k.changes && failed.Status == 0 && ctx.Err() != nil {
+			// Time ran out while it was asked again: what came before says more.
+			before.Cause = errors.Join(before.Cause, failed.Cause)
+			return nil, before
+		}
+		before = failed
 		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
 		switch {
 		case k.slot && failed.Status == http.StatusTooManyRequests && failed.retryAfter == 0:
