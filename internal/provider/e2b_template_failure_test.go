@@ -236,6 +236,30 @@ func TestTemplate_BuildThatTakesTooLongIsTaintedAndSaysSo(t *testing.T) {
 	s.run(t, resource.TestStep{Config: template("  timeouts = { create = \"3s\" }\n"), ExpectError: says("E2B template build took too long", `last status "building"`, "after 3s")})
 }
 
+// What took too long says so once.
+func TestTemplate_RebuildThatTakesTooLongSaysSoOnce(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	const limits = "  timeouts = { update = \"3s\", delete = \"3s\" }\n"
+	c.write("main.tf", template(limits))
+	c.apply()
+	s.BuildsTake("agent-env", time.Hour)
+	c.write("main.tf", template(limits+"  memory_mb = 2048\n"))
+	once := func(o outcome, words string) {
+		t.Helper()
+		o.says(t, words)
+		said := strings.Join(strings.Fields(strings.ReplaceAll(o.stderr, "│", " ")), " ")
+		if n := strings.Count(said, "after 3s"); n != 1 {
+			t.Errorf("it says %d times after how long:\n%s", n, o.stderr)
+		}
+	}
+	once(c.expect(1, "apply", "-auto-approve"), "timeouts.update")
+	s.AddSandbox(fullName, false)
+	once(c.expect(1, "destroy", "-auto-approve"), "timeouts.delete")
+	s.EndSandboxes()
+	c.destroyE2B(s)
+}
+
 // C23: a template that sandboxes use stays, and no sandbox is ended by us.
 func TestTemplate_UsedBySandboxesIsKept(t *testing.T) {
 	for name, asleep := range map[string]bool{"running": false, "paused": true} {
