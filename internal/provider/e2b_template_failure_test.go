@@ -260,6 +260,30 @@ func TestTemplate_RebuildThatTakesTooLongSaysSoOnce(t *testing.T) {
 	c.destroyE2B(s)
 }
 
+// Time that runs out before there is a slot for the build is told like any other: what was asked for, for how long, and
+// which setting bounds it.
+func TestTemplate_NoSlotWithinTheTime(t *testing.T) {
+	s := newE2B(t, func(o *e2btest.Options) {
+		o.Teams = map[string]e2btest.Team{e2btest.Key: {Slug: e2btest.DefaultTeam, MaxBuilds: 1}}
+	})
+	other := s.newCLI(t)
+	s.BuildsTake("other", time.Hour)
+	reached := make(chan struct{})
+	s.Inject(e2btest.Fault{Route: "GET /templates/{templateID}/builds/{buildID}/status", Pass: true, Before: func(e2btest.Request) { close(reached) }})
+	other.write("main.tf", template("  name = \"other\"\n"))
+	run := other.start("apply", "-auto-approve")
+	<-reached
+	c := s.newCLI(t)
+	c.write("main.tf", template("  timeouts = { create = \"3s\" }\n"))
+	c.expect(1, "apply", "-auto-approve").says(t, "E2B did not take the template build", "maximum number of concurrent template builds (1)", "after 3s", "timeouts.create")
+	if all := c.instances(); len(all) != 0 {
+		t.Errorf("in state: %v", all)
+	}
+	run.interrupt()
+	run.wait(30 * time.Second)
+	other.destroyE2B(s)
+}
+
 // C23: a template that sandboxes use stays, and no sandbox is ended by us.
 func TestTemplate_UsedBySandboxesIsKept(t *testing.T) {
 	for name, asleep := range map[string]bool{"running": false, "paused": true} {
