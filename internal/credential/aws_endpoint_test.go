@@ -31,6 +31,16 @@ func TestTheRegionOfOnePartitionIsNotAskedForAnother(t *testing.T) {
 	}
 }
 
+// A region whose name is newer than what is known of partitions is taken at its word.
+func TestARegionOfNoKnownPartitionIsAsked(t *testing.T) {
+	at, _ := ParseECRHost(ecrHost)
+	for configured, want := range map[string]string{"": region, "us-east-1": "us-east-1", "nz-north-1": "nz-north-1", "cn-north-1": region, "us-gov-east-1": region} {
+		if got, _ := NewAWS(AWSOptions{Region: configured}).region(at); got != want {
+			t.Errorf("with region %q STS is asked in %s, want %s", configured, got, want)
+		}
+	}
+}
+
 // An endpoint that the configuration names is asked, whatever kind of host the registry has and whatever the environment
 // names. The proxy knows none of these names, and answers 403.
 func TestAnEndpointOfOnesOwnIsAsked(t *testing.T) {

@@ -30,7 +30,7 @@ func advice(repo reference.Repository, err error) string {
 		return "It may be a build cache, an attestation or another artifact: name the tag or digest of the image itself."
 	case Denied(err):
 		return fmt.Sprintf("%s answered %d to a request with %s: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
-			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then in the Docker configuration (DOCKER_CONFIG or "+
+			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then, for a registry of Amazon ECR, at AWS where the provider's aws or the host's ecr asks for it, then in the Docker configuration (DOCKER_CONFIG or "+
 			"~/.docker/config.json, credential helpers included).", repo.Host, status(err), sentWith(err), repo.Host, repo.Host)
 	case status(err) == http.StatusMethodNotAllowed:
 		return fmt.Sprintf("%s does not take this kind of request: it may be read-only, or a mirror.", repo.Host)

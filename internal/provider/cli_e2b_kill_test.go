@@ -85,7 +85,7 @@ func (k e2bKilling) killedAt(t *testing.T, route string, before int, carriedOut 
 	await(t, reached)
 	run.kill()
 	run.wait(cliLimit)
-	s.Heal()
+	s.heal()
 	now := c.instances()
 	if len(now) != len(was) || len(now) > 0 && (now[0].Status != "" || now[0].Attributes["reference"] != was[0].Attributes["reference"]) {
 		t.Fatalf("a killed run wrote state: %v, was %v", now, was)

@@ -151,9 +151,5 @@ func templateTimeouts(ctx context.Context) schema.Attribute {
 		Update: true, UpdateDescription: fmt.Sprintf("How long %s may take where it is made anew. Default of `update`: `%s`.", build, templateTimeout),
 		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy, with its wait for sandboxes to end,", deleteTimeout),
 	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
+	return withDurations(attribute)
 }

@@ -22,7 +22,6 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	validateArtifact(config.artifactArguments, &resp.Diagnostics)
-	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
 	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"base", "base_registry", types.ObjectNull(nil)}, &resp.Diagnostics)
 	for i, element := range config.PostInstall.Elements() {
 		if network := member[types.Bool](element, "network"); !network.IsNull() && !network.IsUnknown() && !network.ValueBool() {

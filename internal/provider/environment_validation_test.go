@@ -55,6 +55,9 @@ func (s *stack) refused(t *testing.T, mistakes []mistake) {
 				if strings.Contains(text, "cnry") {
 					t.Errorf("a secret shows: %s", text)
 				}
+				if place, rest, more := strings.Cut(d.Detail, ": "); more && strings.HasPrefix(rest, place) {
+					t.Errorf("an error says its place twice: %s", d.Detail)
+				}
 				found = append(found, fmt.Sprintf("at %s: %s", d.Attribute, text))
 				if d.Attribute.Equal(m.path) && containsAll(text, m.says) {
 					return
@@ -101,8 +104,8 @@ func TestValidation_OfTheLock(t *testing.T) {
 	hash := "--hash=sha256:" + strings.Repeat("a", 64)
 	lock := func(lines ...string) string { return s.config(fmt.Sprintf("lock = %q", strings.Join(lines, "\n"))) }
 	s.refused(t, []mistake{
-		{"empty", lock(""), at("lock"), []string{"Lock without requirements", "leave `lock` out"}},
-		{"comments only", lock("# nothing", ""), at("lock"), []string{"Lock without requirements", "leave `lock` out"}},
+		{"empty", lock(""), at("lock"), []string{"Lock without requirements", "leave the argument out"}},
+		{"comments only", lock("# nothing", ""), at("lock"), []string{"Lock without requirements", "leave the argument out"}},
 		{"no hashes", lock("six==1.17.0"), at("lock"), []string{"without a hash", "line 1 (six)", "--generate-hashes"}},
 		{"VCS branch", lock("six @ git+https://h.example/six.git@main"), at("lock"), []string{"line 1 (six)", "not a fixed commit", "wheel"}},
 		{"VCS commit", lock("six @ git+ssh://git@h.example/six.git@" + strings.Repeat("0", 40)), at("lock"), []string{"line 1 (six)", "hash", "wheel"}},

@@ -69,11 +69,23 @@ func timeoutsAttribute(ctx context.Context) schema.Attribute {
 		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
 		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
 	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
+	return withDurations(attribute)
+}
+
+// withDurations lets timeouts be judged by a rule of ours: that of the library gives no example.
+func withDurations(attribute schema.Attribute) schema.Attribute {
+	nested, ok := attribute.(schema.SingleNestedAttribute)
+	if !ok {
+		return attribute
 	}
-	return attribute
+	nested.MarkdownDescription = "How long each operation may take."
+	for name, member := range nested.Attributes {
+		if text, ok := member.(schema.StringAttribute); ok {
+			text.Validators = []validator.String{duration()}
+			nested.Attributes[name] = text
+		}
+	}
+	return nested
 }
 
 func timeoutDescription(name, what string, limit time.Duration) string {

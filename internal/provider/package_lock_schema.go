@@ -49,7 +49,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: "The target's platform by uv's name, such as `x86_64-manylinux_2_28` or `aarch64-manylinux_2_36`. Required without `base`; else the newest that the base's glibc runs, read when the lock is made, and kept. A change resolves again."},
 			"index": lockIndexAttribute(),
 			"only_binary": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
-				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment. Default: `true`. A change resolves again."},
+				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment, whose base must have what builds them: the build backend and, for machine code, a compiler. Default: `true`. A change resolves again."},
 			"exclude_newer": schema.StringAttribute{Optional: true, Validators: []validator.String{timestamp()},
 				MarkdownDescription: "Leaves out files that were uploaded after this time (RFC 3339), and those of which the index does not tell when they were. Another instant resolves again."},
 			"upgrade_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -103,11 +103,7 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 		return timeoutDescription(name, "resolving", lockTimeout)
 	}
 	attribute := timeouts.Attributes(ctx, timeouts.Opts{Create: true, CreateDescription: description("create"), Update: true, UpdateDescription: description("update")})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
+	return withDurations(attribute)
 }
 
 func lockRunner() validator.String {
