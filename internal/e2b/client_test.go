@@ -346,6 +346,36 @@ func TestTemplatesInUseWhenTimeRunsOutInARequest(t *testing.T) {
 	}
 }
 
+// deadlines notes how long each request may take.
+type deadlines struct {
+	next http.RoundTripper
+	took map[string]time.Duration
+}
+
+func (d deadlines) RoundTrip(request *http.Request) (*http.Response, error) {
+	if at, ok := request.Context().Deadline(); ok {
+		d.took[request.Method] = time.Until(at)
+	}
+	return d.next.RoundTrip(request)
+}
+
+// An upload of 8 MiB takes longer than a minute where the line out is slow.
+func TestLargeUploadsHaveMoreTime(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	noted := deadlines{&http.Transport{DisableKeepAlives: true}, map[string]time.Duration{}}
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: w.URL, Transport: noted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Upload(t.Context(), id, e2b.Archive{Hash: strings.Repeat("a", 64), Tar: make([]byte, 8<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	if get, put := noted.took["GET"], noted.took["PUT"]; get > time.Minute || put < 2*time.Minute {
+		t.Errorf("a GET may take %s, the upload %s", get, put)
+	}
+}
+
 func TestUploadsAreMadeOnceAndRepeated(t *testing.T) {
 	const ask, put = "GET /templates/{templateID}/files/{hash}", "PUT /upload/{team}/{hash}"
 	archive := e2b.Archive{Hash: strings.Repeat("a", 64), Tar: []byte("archive")}
