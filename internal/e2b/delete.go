@@ -67,7 +67,7 @@ func (c *Client) stillUsed(ctx context.Context, id string, refused, ended error,
 	defer cancel()
 	p := &problem.Problem{Title: "E2B template is still used by sandboxes", Object: fmt.Sprintf("template %s, after %s", id, waited.Round(time.Second)),
 		Cause:  errors.Join(requestError(refused), ended),
-		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or give the deletion more time."}
+		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or raise timeouts.delete to wait for them longer."}
 	used, err := c.Sandboxes(ctx, SandboxFilter{Template: id, States: []SandboxState{SandboxRunning, SandboxPaused}})
 	if err != nil {
 		p.Advice += " They could not be counted: " + err.Error() + "."

@@ -9,9 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
@@ -71,10 +69,9 @@ type answer struct {
 
 // send makes the request, with retries where repeating it is safe. Any answer but 2xx is an *Error.
 func (c *Client) send(ctx context.Context, k call) (*answer, error) {
-	if k.base == nil {
-		if err := c.checkKey(k); err != nil {
-			return nil, err
-		}
+	if k.base == nil && c.key.Empty() {
+		return nil, &problem.Problem{Title: "No E2B API key", Object: k.method + " " + k.shown(),
+			Advice: "Set api_key in the provider's e2b settings or E2B_API_KEY. A key is made in the team's settings at https://e2b.dev/dashboard."}
 	}
 	k.api = c.api.Host
 	if k.base != nil {
@@ -121,20 +118,6 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			return nil, failed
 		}
 	}
-}
-
-// checkKey refuses to send a request without a key, or with one that no header can hold.
-func (c *Client) checkKey(k call) error {
-	object := k.method + " " + k.shown()
-	switch {
-	case c.key.Empty():
-		return &problem.Problem{Title: "No E2B API key", Object: object,
-			Advice: "Set api_key in the provider's e2b settings or E2B_API_KEY. A key is made in the team's settings at https://e2b.dev/dashboard."}
-	case strings.ContainsFunc(c.key.Reveal(), unicode.IsControl):
-		return &problem.Problem{Title: "E2B API key cannot be sent", Object: object, Cause: errors.New("it holds a line break or another character that no key has"),
-			Advice: "Correct api_key in the provider's e2b settings or E2B_API_KEY: one that is read from a file may end with a line break, which trimspace() takes off."}
-	}
-	return nil
 }
 
 // repeatable tells whether a request that failed may be made again.

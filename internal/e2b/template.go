@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -109,7 +110,27 @@ func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (Reques
 		}
 		return nil
 	}})
-	return got, report("E2B did not take the template build", request.Name, err)
+	return got, limited(report("E2B did not take the template build", request.Name, err))
+}
+
+// limits are the beginnings of what E2B says of a build that is larger than the team may have, and the argument.
+var limits = map[string]string{"CPU count": "cpu_count", "Memory": "memory_mb"}
+
+// limited points to the argument that E2B refused.
+func limited(err error) error {
+	var p *problem.Problem
+	e := requestError(err)
+	if e == nil || e.Status != http.StatusBadRequest || !errors.As(err, &p) {
+		return err
+	}
+	for words, argument := range limits {
+		if strings.HasPrefix(e.Message, words) {
+			said := *p
+			said.Path, said.Advice = []any{argument}, "Lower it, or have E2B raise what the team may have. Builds of today are not changed."
+			return &said
+		}
+	}
+	return err
 }
 
 // Template reads a template by its id, with all its builds.

@@ -172,7 +172,7 @@ func TestCLIE2B_SecretsGoNowhere(t *testing.T) {
 	var outcomes []outcome
 	outcomes = append(outcomes, c.expect(0, "plan", "-out=plan.tfplan"), c.expect(0, "show", "-json", "plan.tfplan"), c.expect(0, "apply", "plan.tfplan"))
 	// A step that prints the password fails, and the error shows the log.
-	s.OnStep(e2btest.StepAnswer{Holds: "install.py", Exit: 1, Stderr: []string{"login " + password + " was refused"}})
+	s.OnStep(e2btest.StepAnswer{Holds: "install.py", Exit: 1, Stderr: []string{"login " + password + " of " + key + " was refused"}})
 	c.write("main.tf", config+template(login+withLock(sixLock)))
 	outcomes = append(outcomes, c.expect(1, "apply", "-auto-approve"))
 	outcomes[len(outcomes)-1].says(t, "was refused")

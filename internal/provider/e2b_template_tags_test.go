@@ -70,7 +70,7 @@ func TestTemplate_LastTagOfABuildIsNeverRemoved(t *testing.T) {
 		}
 	}
 	c.planIsEmpty()
-	c.destroyE2B(s)
+	c.forgets(s)
 }
 
 // E2B caches that it does not know a name, and the create asks for just that: tags are put by the template's id.

@@ -54,8 +54,11 @@ func begin(ctx context.Context, what, kind string, name types.String, configured
 func (o operation) failed(err error, title string) {
 	for _, p := range problem.From(err, title) {
 		said := *p
+		if p.Object == o.name {
+			said.Object = ""
+		}
 		if o.name != "" {
-			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, p.Object), ": ")
+			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, said.Object), ": ")
 		}
 		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !o.engineTells {
 			if !strings.Contains(p.Object, ", after ") { // Some engines tell that themselves.

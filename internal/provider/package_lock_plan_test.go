@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 )
 
-var lockIndexType = map[string]attr.Type{"url": types.StringType, "username": types.StringType, "ca_certificates": types.StringType, "password_wo_version": types.Int64Type, "extra_urls": types.ListType{ElemType: types.StringType}}
+var lockIndexType = map[string]attr.Type{"url": types.StringType, "username": types.StringType, "ca_certificates": types.StringType, "password_wo_version": types.NumberType, "extra_urls": types.ListType{ElemType: types.StringType}}
 
 func indexOf(url, username string, version int64, extra ...string) types.Object {
 	return types.ObjectValueMust(lockIndexType, map[string]attr.Value{
-		"url": types.StringValue(url), "username": types.StringValue(username), "ca_certificates": types.StringNull(), "password_wo_version": types.Int64Value(version), "extra_urls": stringList(extra...),
+		"url": types.StringValue(url), "username": types.StringValue(username), "ca_certificates": types.StringNull(), "password_wo_version": types.NumberValue(big.NewFloat(float64(version))), "extra_urls": stringList(extra...),
 	})
 }
 
