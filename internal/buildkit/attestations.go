@@ -46,11 +46,20 @@ func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 		return reference.Reference{}, err
 	}
 	pinned, err := registry.Resolve(ctx, named)
+	if withheld := image.CredentialProblem(err, "attestations", "sbom_generator"); withheld != nil {
+		return reference.Reference{}, ofGenerator(withheld, DefaultSBOMGenerator)
+	}
 	if err != nil {
 		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
 			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM + generatorLogin}
 	}
 	return pinned.WithDigest(pinned.Digest), nil
+}
+
+// ofGenerator says of a credential that could not be had what it was for.
+func ofGenerator(p *problem.Problem, generator string) *problem.Problem {
+	p.Advice = strings.TrimSpace(p.Advice + " It is for the SBOM generator " + generator + ". " + withoutSBOM)
+	return p
 }
 
 // notAnSBOM are the daemon's words for what a generator left that is no SPDX statement.

@@ -60,6 +60,9 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	if diskFull.MatchString(text) || f.step != nil && !f.ownCommand() && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
 		return f.problem("BuildKit is out of disk space", err, "Free space on the daemon's machine ("+f.daemon.Address+"): `buildctl prune` empties its cache.")
 	}
+	if found := f.unread(text); found != nil {
+		return found
+	}
 	if found := f.generatorProblem(err); found != nil {
 		return found
 	}
@@ -69,7 +72,7 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 		}
 	}
 	switch {
-	case pushFailed.MatchString(text):
+	case pushFailed.MatchString(text), f.quotesRefusal(text, f.request.Repository.Host):
 		return f.pushProblem(ctx, err)
 	case pullFailed.MatchString(text):
 		p := f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
@@ -189,10 +192,16 @@ func refusedLogin(text string) bool {
 
 // withRefusal adds why a login or token for the host could not be had.
 func (f buildFailure) withRefusal(err error, host string) error {
-	if refusal := f.logins.refusal(host); refusal != nil {
+	if refusal := f.logins.refusal(host); refusal != nil && !strings.Contains(err.Error(), refusal.Error()) {
 		return fmt.Errorf("%w\n%w", err, refusal)
 	}
 	return err
+}
+
+// quotesRefusal tells whether the daemon passes on why it got no login for the host.
+func (f buildFailure) quotesRefusal(text, host string) bool {
+	refusal := f.logins.refusal(host)
+	return refusal != nil && strings.Contains(text, refusal.Error())
 }
 
 func unsuitableBase(request Request, cause error) *problem.Problem {

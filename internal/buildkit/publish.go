@@ -141,6 +141,9 @@ func (a *phase) ended(ctx context.Context, err error, now time.Time) error {
 
 func baseProblem(request Request, err error) error {
 	w := request.words()
+	if withheld := image.CredentialProblem(err, w.base); withheld != nil {
+		return withheld
+	}
 	p := &problem.Problem{Title: w.parent + " cannot be read", Path: []any{w.base}, Object: request.Base.String(), Cause: err,
 		Advice: "Check the reference and the credentials for its host (" + w.registry + ", then provider registries, then the Docker configuration)."}
 	if image.NotFound(err) {

@@ -16,6 +16,10 @@ func report(title string, repo reference.Repository, object string, err error) e
 	if err == nil {
 		return nil
 	}
+	var withheld *CredentialError
+	if errors.As(err, &withheld) {
+		return withheld
+	}
 	var below *problem.Problem
 	if errors.As(err, &below) {
 		return below

@@ -147,7 +147,7 @@ func (c *Client) credential(ctx context.Context, source Credentials, hostport st
 	}
 	found, err := source.Credential(ctx, host)
 	if err != nil {
-		return auth.EmptyCredential, err
+		return auth.EmptyCredential, ofCredential(err)
 	}
 	c.mu.Lock()
 	c.sent[hostport] = found

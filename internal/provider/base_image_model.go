@@ -68,6 +68,9 @@ func (m baseImageModel) settled() baseImageModel {
 
 // unresolved explains why the tag of the image to make a base on has no digest.
 func unresolved(from reference.Reference, err error) error {
+	if withheld := image.CredentialProblem(err, "from"); withheld != nil {
+		return withheld
+	}
 	p := &problem.Problem{Title: "Tag of the parent image cannot be resolved", Path: []any{"from"}, Object: from.String(), Cause: err,
 		Advice: "Check the reference and the credentials for its host (from_registry, then provider registries, then the Docker configuration). The machine that runs Terraform must reach that registry, and the daemon too."}
 	if image.NotFound(err) {
