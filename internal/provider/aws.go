@@ -15,6 +15,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // roleDescription is what every role_arn says of the sessions that it is assumed for.
@@ -32,8 +33,8 @@ func awsAttribute() schema.Attribute {
 			"session_duration": sessionDurationAttribute(),
 			"endpoints": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "URLs in place of AWS's own, such as those of VPC endpoints.",
 				Attributes: map[string]schema.Attribute{
-					"sts": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of STS."},
-					"ecr": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of the ECR API, whichever region a registry is in."},
+					"sts": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of STS, which a profile's own role and a web identity are asked for at too. Plain `http://` is for loopback alone. It goes before `AWS_ENDPOINT_URL_STS`."},
+					"ecr": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of the ECR API, whichever region a registry is in. Plain `http://` is for loopback alone. It goes before `AWS_ENDPOINT_URL_ECR`."},
 				}},
 		}}
 }
@@ -103,7 +104,11 @@ func sessionDuration() validator.String {
 func endpointURL() validator.String {
 	return stringRule{"a URL", func(value string) error {
 		parsed, err := url.Parse(value)
-		if err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && parsed.Host != "" && parsed.User == nil {
+		switch {
+		case err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.User != nil:
+		case parsed.Scheme == "http" && !reference.PlainHTTP(parsed.Host):
+			return &problem.Problem{Title: "AWS endpoint without TLS", Object: "http://" + parsed.Host, Advice: "Write https://: what STS and ECR answer is a credential, and plain HTTP is taken on this machine's loopback alone."}
+		default:
 			return nil
 		}
 		return &problem.Problem{Title: "Invalid AWS endpoint", Object: "an endpoint that is not an address", Advice: "Write a URL with scheme and host, without a login: https://vpce-….sts.eu-west-1.vpce.amazonaws.com."}

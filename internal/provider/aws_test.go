@@ -41,6 +41,8 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"region":              {`aws = { region = "europe" }`, `Invalid AWS region`},
 		"profile":             {`aws = { profile = "" }`, `(?s)Empty AWS setting.*profile`},
 		"endpoint":            {`aws = { endpoints = { sts = "sts.example.com" } }`, `Invalid AWS endpoint`},
+		"endpoint in clear":   {`aws = { endpoints = { sts = "http://sts.example.com" } }`, `(?s)AWS endpoint without TLS.*http://sts\.example\.com.*loopback`},
+		"ECR in clear":        {`aws = { endpoints = { ecr = "http://10.0.0.1:8080/x" } }`, `(?s)AWS endpoint without TLS.*10\.0\.0\.1:8080`},
 		"login in endpoint":   {`aws = { endpoints = { ecr = "https://u:cnry@ecr.example.com" } }`, `Invalid AWS endpoint`},
 		"look-alike":          {fmt.Sprintf(`registries = { "%s.evil.example" = { ecr = {} } }`, ecrHost), `(?s)Registry is not one of Amazon ECR.*evil\.example`},
 		"public":              {`registries = { "public.ecr.aws" = { ecr = {} } }`, `Registry is not one of Amazon ECR`},
