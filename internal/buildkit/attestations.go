@@ -21,7 +21,7 @@ const DefaultSBOMGenerator = "docker.io/docker/buildkit-syft-scanner:stable-1"
 const withoutSBOM = "Set attestations.sbom_generator to a generator that this network reaches, pinned by digest, or attestations.sbom = false to build without an SBOM."
 
 // generatorLogin is where the login for a generator comes from.
-const generatorLogin = " Where its registry asks for a login, it is that of the provider's registries, then of the Docker configuration, for its host."
+const generatorLogin = " Where its registry asks for a login, it is that of the provider's registries, then of AWS where it is a registry of ECR, then of the Docker configuration, for its host."
 
 // otherSBOM is the way out where a generator was reached, and did not do.
 const otherSBOM = "The generator was reached and run. Its own words are above: set attestations.sbom_generator to another, pinned by digest, or attestations.sbom = false to build without an SBOM."

@@ -9,6 +9,7 @@ import (
 	"github.com/moby/buildkit/util/grpcerrors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -165,7 +166,7 @@ func (f buildFailure) pushProblem(ctx context.Context, err error) error {
 	}
 	switch {
 	case refusedLogin(text):
-		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", host)
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache. %s", host, image.Sought(f.request.Credentials, host))
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
 			p.Advice += " A registry that closes the connection without a word may not have the repository."

@@ -85,7 +85,7 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes()
 // registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
 func registryAttribute(purpose string) schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true,
-		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
+		MarkdownDescription: purpose + " It goes before the provider's `registries` and `aws` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
 		Attributes: map[string]schema.Attribute{
 			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},

@@ -46,6 +46,21 @@ func TestCredentialThatCannotBeHadIsReportedAsItIs(t *testing.T) {
 	}
 }
 
+// Whoever has set nothing yet is told what asks AWS.
+func TestCLI_FirstStepOnECRPointsToAWS(t *testing.T) {
+	s := newECRStack(t)
+	s.configure("", "")
+	s.expect(1, "apply", "-auto-approve").says(t, "Base image cannot be read", "none were found", "is a registry of Amazon ECR", "aws = {}", "Docker configuration")
+	s.configure(fmt.Sprintf("  registries = { %q = { ecr = { role_arn = %q } } }", awstest.Host(baseAccount, baseRegion), s.baseRole), "")
+	s.expect(1, "apply", "-auto-approve").says(t, "Push to the repository is not possible", "none were found", awstest.Host(targetAccount, targetRegion)+" is a registry of Amazon ECR", "aws = {}")
+	stranger := s.Role(targetAccount, "stranger", awstest.Role{Repositories: []string{awstest.ARN(targetAccount, targetRegion, "other")}})
+	s.configure(fmt.Sprintf("  registries = {\n%q = { ecr = { role_arn = %q } }\n%q = { ecr = { role_arn = %q } }\n}", awstest.Host(baseAccount, baseRegion), s.baseRole, awstest.Host(targetAccount, targetRegion), stranger), "")
+	s.expect(1, "apply", "-auto-approve").says(t, "Push to the repository is not possible", "got from AWS with the role "+stranger, "policy of the repository")
+	if left := s.left(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 // The base is the first thing that a private user reads.
 func TestCLI_WhatIsWrongWithAWSIsSaidForTheBaseAsForAPush(t *testing.T) {
 	s := newECRStack(t)
