@@ -27,7 +27,7 @@ func (r *Resolver) Session(ctx context.Context, host string) (client *ecr.Client
 		return nil, ECRHost{}, false, nil
 	}
 	use := r.uses[host]
-	who, at, ok := r.aws.identity(host, use.role)
+	who, at, ok := r.aws.identity(host, use.own)
 	if !ok {
 		return nil, ECRHost{}, false, nil
 	}

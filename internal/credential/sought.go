@@ -11,7 +11,7 @@ import (
 // registry of ECR that AWS was not asked for.
 func (r *Resolver) Sought(host string) string {
 	host = reference.CanonicalHost(host)
-	who, _, ok := r.aws.identity(host, r.uses[host].role)
+	who, _, ok := r.aws.identity(host, r.uses[host].own)
 	if ok && !r.hasLogin(host) {
 		asked := "got from AWS with the identity of " + profileName(who.Profile)
 		if who.RoleARN != "" {

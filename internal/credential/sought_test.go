@@ -22,7 +22,7 @@ func TestSoughtNamesWhatCanBeSetForTheHost(t *testing.T) {
 		"another is asked": {using(AWSOptions{Hosts: map[string]Identity{"444455556666.dkr.ecr.us-east-1.amazonaws.com": {}}}), ecrHost, []string{"aws = {}"}, nil},
 		"login of its own": {NewResolver(login), ecrHost, []string{"then at AWS, where"}, []string{"aws = {}"}},
 		"role":             {using(AWSOptions{Default: &Identity{RoleARN: role}}), ecrHost, []string{"from AWS with the role " + role, "policy of the repository"}, []string{"Docker", "registries["}},
-		"resource's role":  {using(AWSOptions{}).Assuming(ecrHost, role), ecrHost + ":443", []string{"from AWS with the role " + role}, []string{"Docker"}},
+		"resource's role":  {using(AWSOptions{}).Assuming(ecrHost, role, ""), ecrHost + ":443", []string{"from AWS with the role " + role}, []string{"Docker"}},
 		"no role":          {using(AWSOptions{Default: &Identity{Profile: "ci"}}), ecrHost, []string{`from AWS with the identity of profile "ci"`}, []string{"Docker"}},
 		"AWS elsewhere":    {using(AWSOptions{Default: &Identity{RoleARN: role}}), "r.example.com", []string{"Docker"}, []string{"AWS"}},
 	} {

@@ -61,7 +61,7 @@ func roleAttribute(description string) schema.Attribute {
 }
 
 func externalIDAttribute() schema.Attribute {
-	return schema.StringAttribute{Optional: true, Validators: []validator.String{notEmpty("external_id")},
+	return schema.StringAttribute{Optional: true, Validators: []validator.String{externalID()},
 		MarkdownDescription: "The external id that the role's trust policy asks for. It belongs to the `role_arn` beside it."}
 }
 
@@ -77,6 +77,22 @@ func roleARN() validator.String {
 		}
 		return &problem.Problem{Title: "Invalid role ARN", Object: fmt.Sprintf("%q", value), Advice: `Write the ARN of an IAM role: "arn:aws:iam::111122223333:role/name".`}
 	}}
+}
+
+func externalID() validator.String {
+	return stringRule{"an external id", func(value string) error {
+		if credential.ValidExternalID(value) {
+			return nil
+		}
+		return &problem.Problem{Title: "Invalid external_id", Object: fmt.Sprintf("%q", value), Advice: "STS takes 2 to 1224 letters, digits and +=,.@:/-_ as an external id. Remove the argument where the role's trust policy asks for none."}
+	}}
+}
+
+// checkExternalID refuses an external id that no role is beside, which nothing would send.
+func checkExternalID(block types.Object, at path.Path, role types.String, diagnostics *diag.Diagnostics) {
+	if id := member[types.String](block, "external_id"); role.IsNull() && !id.IsNull() && !id.IsUnknown() {
+		diagnostics.AddAttributeError(at.AtName("external_id"), "External id without a role", fmt.Sprintf("%s is sent when a role is assumed, and there is no role_arn that it belongs to. Set role_arn beside it, or remove it.", at.AtName("external_id")))
+	}
 }
 
 var regionPattern = lazyregexp.New(`^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$`)
@@ -123,6 +139,7 @@ func newAWS(ctx context.Context, config types.Object, hosts map[string]credentia
 	if !config.IsNull() && !s.awsUnknown {
 		identity := identityOf(config)
 		options.Default = &identity
+		checkExternalID(config, path.Root("aws"), member[types.String](config, "role_arn"), diagnostics)
 		options.Region = member[types.String](config, "region").ValueString()
 		endpoints := member[types.Object](config, "endpoints")
 		options.STSEndpoint, options.ECREndpoint = member[types.String](endpoints, "sts").ValueString(), member[types.String](endpoints, "ecr").ValueString()

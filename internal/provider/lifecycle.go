@@ -104,5 +104,6 @@ func sourceRegistryAttribute(of string) schema.Attribute {
 			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
 			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
 				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
+			"external_id": externalIDAttribute(),
 		}}
 }

@@ -53,6 +53,12 @@ func TestCLI_FirstStepOnECRPointsToAWS(t *testing.T) {
 	s.expect(1, "apply", "-auto-approve").says(t, "Base image cannot be read", "none were found", "is a registry of Amazon ECR", "aws = {}", "Docker configuration")
 	s.configure(fmt.Sprintf("  registries = { %q = { ecr = { role_arn = %q } } }", awstest.Host(baseAccount, baseRegion), s.baseRole), "")
 	s.expect(1, "apply", "-auto-approve").says(t, "Push to the repository is not possible", "none were found", awstest.Host(targetAccount, targetRegion)+" is a registry of Amazon ECR", "aws = {}")
+	named := s.Role(baseAccount, "named", awstest.Role{ExternalID: "team-a", Repositories: []string{awstest.ARN(baseAccount, baseRegion, "*")}})
+	s.configure("", fmt.Sprintf("  base_registry = { role_arn = %q, external_id = \"team-a\" }", named))
+	s.expect(1, "apply", "-auto-approve").says(t, "Push to the repository is not possible")
+	if calls := s.Calls("AssumeRole"); len(calls) == 0 || calls[len(calls)-1].Parameters["ExternalId"] != "team-a" {
+		t.Errorf("the base's role was asked for by %+v", calls)
+	}
 	stranger := s.Role(targetAccount, "stranger", awstest.Role{Repositories: []string{awstest.ARN(targetAccount, targetRegion, "other")}})
 	s.configure(fmt.Sprintf("  registries = {\n%q = { ecr = { role_arn = %q } }\n%q = { ecr = { role_arn = %q } }\n}", awstest.Host(baseAccount, baseRegion), s.baseRole, awstest.Host(targetAccount, targetRegion), stranger), "")
 	s.expect(1, "apply", "-auto-approve").says(t, "Push to the repository is not possible", "got from AWS with the role "+stranger, "policy of the repository")
