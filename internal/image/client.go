@@ -85,6 +85,7 @@ type Options struct {
 // Client speaks to registries. Safe for concurrent use.
 type Client struct {
 	auth   *auth.Client
+	source Credentials
 	retry  retry.Policy
 	apis   func(context.Context, reference.Repository) (API, error)
 	now    func() time.Time
@@ -96,7 +97,7 @@ type Client struct {
 
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) *Client {
-	c := &Client{retry: o.Retry.WithDefaults(), apis: o.API, now: o.Now, sent: map[string]Credential{}}
+	c := &Client{retry: o.Retry.WithDefaults(), source: o.Credentials, apis: o.API, now: o.Now, sent: map[string]Credential{}}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -147,7 +148,7 @@ func (c *Client) credential(ctx context.Context, source Credentials, hostport st
 	}
 	found, err := source.Credential(ctx, host)
 	if err != nil {
-		return auth.EmptyCredential, err
+		return auth.EmptyCredential, ofCredential(err)
 	}
 	c.mu.Lock()
 	c.sent[hostport] = found
