@@ -21,7 +21,7 @@ const DefaultSBOMGenerator = "docker.io/docker/buildkit-syft-scanner:stable-1"
 const withoutSBOM = "Set attestations.sbom_generator to a generator that this network reaches, pinned by digest, or attestations.sbom = false to build without an SBOM."
 
 // generatorLogin is where the login for a generator comes from.
-const generatorLogin = " Where its registry asks for a login, it is that of the provider's registries, then of the Docker configuration, for its host."
+const generatorLogin = " Where its registry asks for a login, it is that of the provider's registries, then of AWS where it is a registry of ECR, then of the Docker configuration, for its host."
 
 // otherSBOM is the way out where a generator was reached, and did not do.
 const otherSBOM = "The generator was reached and run. Its own words are above: set attestations.sbom_generator to another, pinned by digest, or attestations.sbom = false to build without an SBOM."
@@ -46,11 +46,20 @@ func resolveGenerator(ctx context.Context, registry *image.Client) (reference.Re
 		return reference.Reference{}, err
 	}
 	pinned, err := registry.Resolve(ctx, named)
+	if withheld := image.CredentialProblem(err, "attestations", "sbom_generator"); withheld != nil {
+		return reference.Reference{}, ofGenerator(withheld, DefaultSBOMGenerator)
+	}
 	if err != nil {
 		return reference.Reference{}, &problem.Problem{Title: "SBOM generator cannot be resolved", Path: []any{"attestations", "sbom_generator"},
 			Object: DefaultSBOMGenerator, Cause: err, Advice: withoutSBOM + generatorLogin}
 	}
 	return pinned.WithDigest(pinned.Digest), nil
+}
+
+// ofGenerator says of a credential that could not be had what it was for.
+func ofGenerator(p *problem.Problem, generator string) *problem.Problem {
+	p.Advice = strings.TrimSpace(p.Advice + " It is for the SBOM generator " + generator + ". " + withoutSBOM)
+	return p
 }
 
 // notAnSBOM are the daemon's words for what a generator left that is no SPDX statement.

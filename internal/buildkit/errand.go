@@ -108,17 +108,21 @@ func (d *Daemon) Errand(ctx context.Context, errand Errand, do func(context.Cont
 	if err == nil {
 		return nil
 	}
-	if refusal := credentials.refusal(errand.Image.Host); refusal != nil {
-		err = fmt.Errorf("%w\n%w", err, refusal)
-	}
-	return d.errandFailure(ctx, errand, followed, secret.NewMasker(append(hidden, credentials.seen()...)...), fault, err)
+	return d.errandFailure(ctx, errand, followed, credentials, hidden, fault, err)
 }
 
-func (d *Daemon) errandFailure(ctx context.Context, errand Errand, followed *progress, masker secret.Masker, fault, err error) error {
+func (d *Daemon) errandFailure(ctx context.Context, errand Errand, followed *progress, credentials *credentialServer, hidden []secret.Value, fault, err error) error {
 	var own *problem.Problem
 	if errors.As(fault, &own) {
 		return fault
 	}
+	withheld := credentials.withheld(errand.Image.Host, "base")
+	refusal := credentials.refusal(errand.Image.Host)
+	quoted := refusal != nil && strings.Contains(err.Error(), refusal.Error())
+	if refusal != nil && !quoted {
+		err = fmt.Errorf("%w\n%w", err, refusal)
+	}
+	masker := secret.NewMasker(append(hidden, credentials.seen()...)...)
 	text := masker.Mask(shorten(err.Error()))
 	say := func(title, advice string) error {
 		return &problem.Problem{Title: title, Object: errand.Image.String(), Cause: errors.New(text), Advice: advice}
@@ -131,6 +135,8 @@ func (d *Daemon) errandFailure(ctx context.Context, errand Errand, followed *pro
 		return say("BuildKit has no disk space for a step on the base", "Free space on the daemon's machine ("+d.Address+"): `buildctl prune` empties its cache.")
 	case failed != nil && processEnded.MatchString(err.Error()), failed != nil && notFoundExec.MatchString(text):
 		return &StepFailed{Step: failed.name, Lines: failed.lines, Err: errors.New(text)}
+	case withheld != nil && (quoted || pullFailed.MatchString(text)):
+		return withheld
 	case pullFailed.MatchString(text):
 		return say("BuildKit cannot read the base for a step on it", "The daemon pulls it itself: it must reach the registry, and the login for that host must allow pulls.")
 	case grpcerrors.Code(err) == codes.Unavailable:

@@ -9,6 +9,7 @@ import (
 	"github.com/moby/buildkit/util/grpcerrors"
 	"google.golang.org/grpc/codes"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -60,6 +61,9 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 	if diskFull.MatchString(text) || f.step != nil && !f.ownCommand() && diskFull.MatchString(strings.Join(f.step.lines, "\n")) {
 		return f.problem("BuildKit is out of disk space", err, "Free space on the daemon's machine ("+f.daemon.Address+"): `buildctl prune` empties its cache.")
 	}
+	if found := f.unread(text); found != nil {
+		return found
+	}
 	if found := f.generatorProblem(err); found != nil {
 		return found
 	}
@@ -69,7 +73,7 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 		}
 	}
 	switch {
-	case pushFailed.MatchString(text):
+	case pushFailed.MatchString(text), f.quotesRefusal(text, f.request.Repository.Host):
 		return f.pushProblem(ctx, err)
 	case pullFailed.MatchString(text):
 		p := f.problem("BuildKit cannot read the "+strings.ToLower(f.request.words().parent), f.withRefusal(err, f.request.Base.Host), "The daemon pulls it itself: it must reach the registry of "+f.request.Base.String()+", and the credentials for that host must allow pulls.")
@@ -162,7 +166,7 @@ func (f buildFailure) pushProblem(ctx context.Context, err error) error {
 	}
 	switch {
 	case refusedLogin(text):
-		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given (resource registry, then provider registries, then the Docker configuration) for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache.", host)
+		p.Advice = fmt.Sprintf("The registry at %s refused the credentials that it is given for a push, though the build finished. If they have expired, renew them and apply again: the build is in the daemon's cache. %s", host, image.Sought(f.request.Credentials, host))
 	case brokenWire.MatchString(text):
 		if strings.HasSuffix(strings.TrimSpace(text), "EOF") {
 			p.Advice += " A registry that closes the connection without a word may not have the repository."
@@ -189,10 +193,16 @@ func refusedLogin(text string) bool {
 
 // withRefusal adds why a login or token for the host could not be had.
 func (f buildFailure) withRefusal(err error, host string) error {
-	if refusal := f.logins.refusal(host); refusal != nil {
+	if refusal := f.logins.refusal(host); refusal != nil && !strings.Contains(err.Error(), refusal.Error()) {
 		return fmt.Errorf("%w\n%w", err, refusal)
 	}
 	return err
+}
+
+// quotesRefusal tells whether the daemon passes on why it got no login for the host.
+func (f buildFailure) quotesRefusal(text, host string) bool {
+	refusal := f.logins.refusal(host)
+	return refusal != nil && strings.Contains(text, refusal.Error())
 }
 
 func unsuitableBase(request Request, cause error) *problem.Problem {

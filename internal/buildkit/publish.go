@@ -146,15 +146,17 @@ func UnreadableBase(base reference.Reference, err error) error {
 
 func baseProblem(request Request, err error) error {
 	w := request.words()
-	p := &problem.Problem{Title: w.parent + " cannot be read", Path: []any{w.base}, Object: request.Base.String(), Cause: err,
-		Advice: "Check the reference and the credentials for its host (" + w.registry + ", then provider registries, then the Docker configuration)."}
+	if withheld := image.CredentialProblem(err, w.base); withheld != nil {
+		return withheld
+	}
+	p := &problem.Problem{Title: w.parent + " cannot be read", Path: []any{w.base}, Object: request.Base.String(), Cause: err, Advice: "Check the reference."}
+	var inner *problem.Problem
+	if errors.As(err, &inner) {
+		p.Cause, p.Advice = inner.Cause, inner.Advice
+	}
 	if image.NotFound(err) {
 		p.Title = w.parent + " does not exist"
 		p.Advice = "The registry has no such repository or digest. Find the digest of a tag with `docker buildx imagetools inspect` or `crane digest`."
-	}
-	var inner *problem.Problem
-	if errors.As(err, &inner) {
-		p.Cause = inner.Cause
 	}
 	if errors.Is(err, image.ErrNotImage) {
 		p.Advice = "It may be a build cache, an attestation or another artifact: name the digest of the image itself."

@@ -6,18 +6,18 @@ import "github.com/datalayer/terraform-provider-datalayer/internal/problem"
 type words struct {
 	// parent begins the title of a problem with the image that the content is made on.
 	parent string
-	// base, lock, registry and apt are attributes: of the image made on, of the lock, of the login, of Debian packages.
-	base, lock, registry, apt string
+	// base, lock and apt are attributes: of the image made on, of the lock, of Debian packages.
+	base, lock, apt string
 	// wanted says what that image has to be.
 	wanted string
 }
 
 func (r Request) words() words {
 	if r.BaseImage != nil {
-		return words{parent: "Parent image", base: "from", lock: "kernel_lock", registry: "from_registry", apt: "from",
+		return words{parent: "Parent image", base: "from", lock: "kernel_lock", apt: "from",
 			wanted: "A base is made on Debian or Ubuntu: with python = \"image\" one that has CPython, python3 and pip on the PATH; with python = \"apt\" one that has none of its own."}
 	}
-	return words{parent: "Base image", base: "base", lock: "lock", registry: "base_registry", apt: "apt_packages",
+	return words{parent: "Base image", base: "base", lock: "lock", apt: "apt_packages",
 		wanted: "A base satisfies sandbox-contract/v1: Debian with CPython, python3 and pip on the PATH, user datalayer (1000:100)."}
 }
 

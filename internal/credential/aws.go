@@ -42,6 +42,11 @@ var roleARN = lazyregexp.New(`^arn:[a-z-]+:iam::\d{12}:role/[\w+=,.@/-]+$`)
 // ValidRoleARN tells whether a text can be the ARN of an IAM role.
 func ValidRoleARN(text string) bool { return len(text) <= 640 && roleARN.MatchString(text) }
 
+var externalID = lazyregexp.New(`^[\w+=,.@:/-]{2,}$`)
+
+// ValidExternalID tells whether STS takes a text as an external id.
+func ValidExternalID(text string) bool { return len(text) <= 1224 && externalID.MatchString(text) }
+
 // ParseSessionDuration reads a duration ("15m") that STS takes: MinSessionDuration to MaxSessionDuration, in whole seconds.
 func ParseSessionDuration(text string) (time.Duration, error) {
 	duration, err := time.ParseDuration(text)
@@ -150,9 +155,9 @@ func NewAWS(o AWSOptions) *AWS {
 // Format keeps sessions and tokens out of every way of printing.
 func (a *AWS) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "credential.AWS") }
 
-// identity tells who asks for a host's credential; ok is false where that is not AWS's matter. role, if not empty, goes
-// before what is configured for the host.
-func (a *AWS) identity(host, role string) (who Identity, at ECRHost, ok bool) {
+// identity tells who asks for a host's credential; ok is false where that is not AWS's matter. own, if it has a role,
+// goes before what is configured for the host.
+func (a *AWS) identity(host string, own Identity) (who Identity, at ECRHost, ok bool) {
 	at, isECR := ParseECRHost(host)
 	if a == nil || !isECR || a.options.Withheld != nil && a.options.Withheld(host) {
 		return Identity{}, ECRHost{}, false
@@ -161,8 +166,8 @@ func (a *AWS) identity(host, role string) (who Identity, at ECRHost, ok bool) {
 	if a.options.Default != nil {
 		who = *a.options.Default
 	}
-	who = who.over(special).over(Identity{RoleARN: role})
-	return who, at, role != "" || configured || a.options.Default != nil
+	who = who.over(special).over(own)
+	return who, at, own.RoleARN != "" || configured || a.options.Default != nil
 }
 
 func (a *AWS) state(who Identity, at ECRHost, grants []Grant) (*awsState, string, error) {

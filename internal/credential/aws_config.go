@@ -11,6 +11,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -26,7 +27,7 @@ func (r *Resolver) Session(ctx context.Context, host string) (client *ecr.Client
 		return nil, ECRHost{}, false, nil
 	}
 	use := r.uses[host]
-	who, at, ok := r.aws.identity(host, use.role)
+	who, at, ok := r.aws.identity(host, use.own)
 	if !ok {
 		return nil, ECRHost{}, false, nil
 	}
@@ -131,6 +132,9 @@ func (a *AWS) base(ctx context.Context, profile string, at ECRHost) (aws.Config,
 	}
 	if a.options.HTTPClient != nil {
 		options = append(options, config.WithHTTPClient(a.options.HTTPClient))
+	}
+	if a.options.STSEndpoint != "" {
+		options = append(options, config.WithAPIOptions([]func(*middleware.Stack) error{atSTS(a.options.STSEndpoint)}))
 	}
 	if profile != "" {
 		options = append(options, config.WithSharedConfigProfile(profile))

@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,6 +38,36 @@ func TestARegionOfNoKnownPartitionIsAsked(t *testing.T) {
 	for configured, want := range map[string]string{"": region, "us-east-1": "us-east-1", "nz-north-1": "nz-north-1", "cn-north-1": region, "us-gov-east-1": region} {
 		if got, _ := NewAWS(AWSOptions{Region: configured}).region(at); got != want {
 			t.Errorf("with region %q STS is asked in %s, want %s", configured, got, want)
+		}
+	}
+}
+
+// The SDK makes the client that asks for a profile's own role, or for that of a web identity, from the environment alone.
+func TestAnEndpointOfOnesOwnIsAskedForTheIdentityToo(t *testing.T) {
+	const own = "vpce.example.com"
+	for name, profile := range map[string]string{"profile": "chained", "web identity": "web", "web identity of the environment": ""} {
+		for _, variable := range []string{"", "http://general.example.com"} {
+			t.Run(name+" "+variable, func(t *testing.T) {
+				c := newCloud(t)
+				role, token := c.roleFor(awstest.Role{}), t.TempDir()+"/token"
+				write(t, token, "cnry-token", 0o600)
+				c.profiles(fmt.Sprintf("[profile chained]\nrole_arn = %s\nsource_profile = base\n[profile base]\naws_access_key_id = AKIAXXXXXXXXXXXXXXXX\naws_secret_access_key = cnry\n[profile web]\nrole_arn = %s\nweb_identity_token_file = %s\n", role, role, token))
+				if profile == "" {
+					t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", token)
+					t.Setenv("AWS_ROLE_ARN", role)
+				}
+				t.Setenv("AWS_ENDPOINT_URL_STS", variable)
+				_, err := c.resolver(AWSOptions{Default: &Identity{Profile: profile}, STSEndpoint: "http://" + own + "/sts"}).Credential(t.Context(), ecrHost)
+				if said := asProblem(t, err).Detail(); !strings.Contains(said, "403 Forbidden") || strings.Contains(said, "cnry") {
+					t.Errorf("got %q", said)
+				}
+				if asked := slices.Compact(c.Strangers()); !slices.Equal(asked, []string{own}) {
+					t.Errorf("asked %q, want %s", asked, own)
+				}
+				if calls := c.Calls(); len(calls) > 0 {
+					t.Errorf("AWS's own STS was asked: %+v", calls)
+				}
+			})
 		}
 	}
 }

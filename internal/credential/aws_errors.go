@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/credentials/processcreds"
 	"github.com/aws/smithy-go"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -179,38 +177,6 @@ func profileName(profile string) string {
 		return "the default credential chain"
 	}
 	return fmt.Sprintf("profile %q", profile)
-}
-
-func configProblem(profile string, err error) error {
-	p := &problem.Problem{Title: "AWS configuration cannot be used", Object: profileName(profile), Cause: err,
-		Advice: "Correct the profile, or the files that AWS_CONFIG_FILE and AWS_SHARED_CREDENTIALS_FILE name (~/.aws/config, ~/.aws/credentials)."}
-	if strings.Contains(err.Error(), "TokenProvider") {
-		p.Title = "AWS profile asks for MFA"
-		p.Advice = "Terraform cannot ask for a code. Sign in first (`aws sts get-session-token --serial-number … --token-code …`, or IAM Identity Center) and use those keys, or a profile without mfa_serial."
-	}
-	return p
-}
-
-func keysProblem(profile string, err error) error {
-	p := &problem.Problem{Title: "AWS credentials were not found", Object: profileName(profile), Cause: ReadAWSError(withoutOutput(err)),
-		Advice: "Looked for in AWS_ACCESS_KEY_ID, the profile (AWS_PROFILE), AWS_WEB_IDENTITY_TOKEN_FILE, the container's endpoint and the instance's metadata. Sign in, or set aws.profile."}
-	return p
-}
-
-// withoutOutput is the error without what a credential_process printed: the SDK quotes all of it where it cannot read it,
-// and keys may be in it.
-func withoutOutput(err error) error {
-	var process *processcreds.ProviderError
-	if !errors.As(err, &process) {
-		return err
-	}
-	var ended *exec.ExitError
-	var unstarted *exec.Error
-	// What wraps nothing are the SDK's own words.
-	if below := errors.Unwrap(process.Err); below == nil || errors.As(below, &ended) || errors.As(below, &unstarted) || errors.Is(below, context.Canceled) || errors.Is(below, context.DeadlineExceeded) {
-		return err
-	}
-	return errors.New("what credential_process printed is not the JSON that the AWS SDKs take")
 }
 
 // plainCode stands in the place of AWS's error code in an answer that had none.

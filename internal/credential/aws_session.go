@@ -91,7 +91,7 @@ func (a *AWS) ownKeys(ctx context.Context, profile string, at ECRHost) (aws.Cred
 	defer cancel()
 	keys, err := base.Credentials.Retrieve(ctx)
 	if err != nil {
-		return aws.Credentials{}, keysProblem(profile, err)
+		return aws.Credentials{}, chainOf(base, profile).problem(err)
 	}
 	if keys.SessionToken == "" && temporary(keys.AccessKeyID) {
 		return aws.Credentials{}, withoutSessionToken("the AWS keys from " + keys.Source)

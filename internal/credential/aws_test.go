@@ -272,8 +272,9 @@ func TestAWSIsAskedOnlyWhereItIsAskedFor(t *testing.T) {
 		"provider's login":   {NewResolver(Static{ecrHost: login("s", "1")}).WithAWS(everywhere), ecrHost, "s"},
 		"resource's login":   {NewResolver(nil).WithAWS(everywhere).With(ecrHost, login("o", "1")), ecrHost, "o"},
 		"public gallery":     {NewResolver(nil).WithAWS(everywhere), PublicECR, ""},
-		"resource's role":    {NewResolver(Static{ecrHost: login("s", "1")}).WithAWS(nowhere).Assuming(ecrHost, c.roleFor(awstest.Role{})), ecrHost, "AWS"},
-		"role of other host": {NewResolver(nil).WithAWS(nowhere).Assuming(ecrHost, "arn"), awstest.Host(other, region), ""},
+		"resource's role":    {NewResolver(Static{ecrHost: login("s", "1")}).WithAWS(nowhere).Assuming(ecrHost, c.roleFor(awstest.Role{}), ""), ecrHost, "AWS"},
+		"its external id":    {NewResolver(nil).WithAWS(nowhere).Assuming(ecrHost, c.Role(account, "named", awstest.Role{ExternalID: "team-a", Repositories: []string{"arn:aws:ecr:*"}}), "team-a"), ecrHost, "AWS"},
+		"role of other host": {NewResolver(nil).WithAWS(nowhere).Assuming(ecrHost, "arn", ""), awstest.Host(other, region), ""},
 	} {
 		c.Forget()
 		got, err := tt.resolver.Credential(t.Context(), tt.host)
@@ -308,7 +309,7 @@ func TestAHostsOwnIdentityGoesFirst(t *testing.T) {
 		"the same role":   {awstest.Host(other, region), "wide", wide},
 		"resource, other": {awstest.Host(other, region), "mine", Identity{Profile: "p", RoleARN: "mine", SessionDuration: time.Hour}},
 	} {
-		if got, _, ok := source.identity(tt.host, tt.role); !ok || got != tt.want {
+		if got, _, ok := source.identity(tt.host, Identity{RoleARN: tt.role}); !ok || got != tt.want {
 			t.Errorf("%s: got %+v, %t", name, got, ok)
 		}
 	}

@@ -29,10 +29,10 @@ type Resolver struct {
 	uses   map[string]use
 }
 
-// use is what a host's credential is for, and the role that a resource brings for it.
+// use is what a host's credential is for, and the role that a resource brings for it, with its external id.
 type use struct {
 	grants []Grant
-	role   string
+	own    Identity
 }
 
 // NewResolver uses the provider's registries; nil means none.
@@ -50,9 +50,10 @@ func (r *Resolver) Using(host string, grants ...Grant) *Resolver {
 	return r.using(host, func(u *use) { u.grants = append(slices.Clone(u.grants), grants...) })
 }
 
-// Assuming is a copy of the resolver that opens the host, one of ECR, with the resource's own role.
-func (r *Resolver) Assuming(host, role string) *Resolver {
-	return r.using(host, func(u *use) { u.role = role })
+// Assuming is a copy of the resolver that opens the host, one of ECR, with the resource's own role. externalID is empty where
+// the role's trust policy asks for none.
+func (r *Resolver) Assuming(host, role, externalID string) *Resolver {
+	return r.using(host, func(u *use) { u.own = Identity{RoleARN: role, ExternalID: externalID} })
 }
 
 func (r *Resolver) using(host string, change func(*use)) *Resolver {
@@ -86,7 +87,7 @@ func (r *Resolver) hasLogin(host string) bool {
 		return true
 	}
 	_, static := r.static[host]
-	return static && r.uses[host].role == ""
+	return static && r.uses[host].own.RoleARN == ""
 }
 
 // Credential gives the host's credential; zero is anonymous. Errors are *problem.Problem: a Docker configuration that
@@ -97,10 +98,10 @@ func (r *Resolver) Credential(ctx context.Context, host string) (image.Credentia
 		return c, nil
 	}
 	use := r.uses[host]
-	if c, ok := r.static[host]; ok && use.role == "" {
+	if c, ok := r.static[host]; ok && use.own.RoleARN == "" {
 		return c, nil
 	}
-	if who, at, ok := r.aws.identity(host, use.role); ok {
+	if who, at, ok := r.aws.identity(host, use.own); ok {
 		state, err := r.aws.login(ctx, host, who, at, use.grants)
 		return state.login, err
 	}
@@ -115,7 +116,7 @@ func (r *Resolver) Credential(ctx context.Context, host string) (image.Credentia
 func (r *Resolver) LastEnd() time.Time {
 	var last time.Time
 	for host, use := range r.uses {
-		who, at, ok := r.aws.identity(host, use.role)
+		who, at, ok := r.aws.identity(host, use.own)
 		if !ok || r.hasLogin(host) {
 			continue
 		}

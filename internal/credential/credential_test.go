@@ -198,12 +198,12 @@ func TestABrokenDockerConfigurationIsNamed(t *testing.T) {
 
 func TestParseRegistries(t *testing.T) {
 	got, err := ParseRegistries(`{"https://R.example.com/": {"username": "u", "password": "p"}, "localhost:5000": {"username": "v", "password": "q"},
-		"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"role_arn": "arn:aws:iam::111122223333:role/r", "external_id": "e", "session_duration": "1h", "profile": "p"}},
+		"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"role_arn": "arn:aws:iam::111122223333:role/r", "external_id": "ours", "session_duration": "1h", "profile": "p"}},
 		"444455556666.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {}}}`)
 	if err != nil || len(got.Logins) != 2 || got.Logins["r.example.com"] != from(RegistriesVariable, login("u", "p")) || got.Logins["localhost:5000"] != from(RegistriesVariable, login("v", "q")) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	want := map[string]Identity{ecrHost: {Profile: "p", RoleARN: "arn:aws:iam::111122223333:role/r", ExternalID: "e", SessionDuration: time.Hour}, "444455556666.dkr.ecr.eu-west-1.amazonaws.com": {}}
+	want := map[string]Identity{ecrHost: {Profile: "p", RoleARN: "arn:aws:iam::111122223333:role/r", ExternalID: "ours", SessionDuration: time.Hour}, "444455556666.dkr.ecr.eu-west-1.amazonaws.com": {}}
 	if !maps.Equal(got.ECR, want) {
 		t.Errorf("got %v", got.ECR)
 	}

@@ -92,7 +92,7 @@ func (AWSKeys) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "A
 func (r *Resolver) Acquire(ctx context.Context, host string, grants []Grant) (*Lease, error) {
 	host = reference.CanonicalHost(host)
 	use := r.uses[host]
-	if who, at, ok := r.aws.identity(host, use.role); ok && !r.hasLogin(host) {
+	if who, at, ok := r.aws.identity(host, use.own); ok && !r.hasLogin(host) {
 		state, err := r.aws.lease(ctx, host, who, at, grants)
 		if err != nil {
 			return nil, err

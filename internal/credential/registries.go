@@ -124,6 +124,9 @@ func parseIdentity(host string, text json.RawMessage) (Identity, error) {
 	if _, ok := values["role_arn"]; ok && !ValidRoleARN(identity.RoleARN) {
 		return Identity{}, errors.New("ecr.role_arn is not the ARN of an IAM role")
 	}
+	if _, ok := values["external_id"]; ok && !ValidExternalID(identity.ExternalID) {
+		return Identity{}, errors.New("ecr.external_id is not an external id: 2 to 1224 letters, digits and +=,.@:/-_")
+	}
 	return identity, at.CheckRole(identity.RoleARN)
 }
 

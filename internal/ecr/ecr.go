@@ -38,7 +38,7 @@ func APIs(resolver *credential.Resolver) func(context.Context, reference.Reposit
 		if !ok || err != nil {
 			return nil, err
 		}
-		return &api{client: client, repo: repo, at: at}, nil
+		return &api{client: client, repo: repo, at: at, sought: resolver.Sought(repo.Host)}, nil
 	}
 }
 
@@ -47,6 +47,8 @@ type api struct {
 	client *ecr.Client
 	repo   reference.Repository
 	at     credential.ECRHost
+	// sought says where the credentials come from.
+	sought string
 }
 
 var _ image.API = &api{}
@@ -204,5 +206,5 @@ func (a *api) problem(operation, object string) *image.Error {
 	case object != "":
 		object = ":" + object
 	}
-	return &image.Error{Method: "ecr:" + operation, Host: a.repo.Host, Repository: a.repo.Path, Reference: object, Login: "AWS credentials"}
+	return &image.Error{Method: "ecr:" + operation, Host: a.repo.Host, Repository: a.repo.Path, Reference: object, Login: "AWS credentials", Sought: a.sought}
 }

@@ -331,7 +331,7 @@ func TestARefusalSaysThatAWSCanBeAsked(t *testing.T) {
 	client := image.New(image.Options{Credentials: credential.NewResolver(nil), Transport: r.Client(t).Transport})
 	_, err := client.Inspect(t.Context(), r.repo.WithDigest("sha256:"+strings.Repeat("0", 64)))
 	var p *problem.Problem
-	if !image.Denied(err) || !errors.As(err, &p) || !strings.Contains(p.Detail(), "at AWS where the provider's aws or the host's ecr asks for it") {
+	if !image.Denied(err) || !errors.As(err, &p) || !strings.Contains(p.Detail(), "set aws = {} in the provider") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
@@ -15,6 +16,10 @@ import (
 func report(title string, repo reference.Repository, object string, err error) error {
 	if err == nil {
 		return nil
+	}
+	var withheld *CredentialError
+	if errors.As(err, &withheld) {
+		return withheld
 	}
 	var below *problem.Problem
 	if errors.As(err, &below) {
@@ -29,9 +34,7 @@ func advice(repo reference.Repository, err error) string {
 	case errors.Is(err, ErrNotImage):
 		return "It may be a build cache, an attestation or another artifact: name the tag or digest of the image itself."
 	case Denied(err):
-		return fmt.Sprintf("%s answered %d to a request with %s: check the credentials for %s and their right to this repository. They are looked for in the resource's own "+
-			"registry argument, then in the provider's registries[%q] and DATALAYER_REGISTRIES, then, for a registry of Amazon ECR, at AWS where the provider's aws or the host's ecr asks for it, then in the Docker configuration (DOCKER_CONFIG or "+
-			"~/.docker/config.json, credential helpers included).", repo.Host, status(err), sentWith(err), repo.Host, repo.Host)
+		return strings.TrimSpace(fmt.Sprintf("%s answered %d to a request with %s: check the credentials for %s and their right to this repository. %s", repo.Host, status(err), sentWith(err), repo.Host, sought(err)))
 	case status(err) == http.StatusMethodNotAllowed:
 		return fmt.Sprintf("%s does not take this kind of request: it may be read-only, or a mirror.", repo.Host)
 	case NotFound(err):
@@ -46,6 +49,22 @@ func advice(repo reference.Repository, err error) string {
 		return fmt.Sprintf("Check the registry host %s, the network and its TLS certificate.", repo.Host)
 	}
 	return "The registry's own words say why."
+}
+
+// Sought is what the source of the credentials says of where the host's are looked for; "" where it says nothing.
+func Sought(source Credentials, host string) string {
+	if from, ok := source.(interface{ Sought(host string) string }); ok {
+		return from.Sought(host)
+	}
+	return ""
+}
+
+func sought(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Sought
+	}
+	return ""
 }
 
 func sentWith(err error) string {

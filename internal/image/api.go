@@ -37,7 +37,7 @@ func (c *Client) api(ctx context.Context, repo reference.Repository) (API, error
 	if err != nil {
 		var below *problem.Problem
 		if errors.As(err, &below) {
-			return nil, err
+			return nil, ofCredential(err)
 		}
 		return nil, fmt.Errorf("the API of %s cannot be used: %w", repo.Host, err)
 	}

@@ -82,16 +82,21 @@ func TestAnExpiredLoginIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// telling is a source that says where it looks.
+type telling struct{ Credentials }
+
+func (telling) Sought(host string) string { return "set the login of " + host }
+
 func TestAWrongLoginIsNotRepeated(t *testing.T) {
 	f := newFake(t)
 	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return false }, emptyManifest))
-	c, pauses := newClient(t, loginOf("cnry-wrong"))
+	c, pauses := newClient(t, telling{loginOf("cnry-wrong")})
 	_, err := c.Head(t.Context(), f.repo, "v1")
 	p, e := asProblem(t, err)
 	if e.Status != 401 || len(f.requests()) != 2 || len(pauses.pause) != 0 {
 		t.Errorf("status %d after %q", e.Status, f.requests())
 	}
-	want(t, p.Advice, `registries["`+f.repo.Host+`"]`)
+	want(t, p.Advice, "set the login of "+f.repo.Host)
 	if strings.Contains(p.Detail(), "cnry") {
 		t.Errorf("a secret shows: %s", p.Detail())
 	}
@@ -100,12 +105,13 @@ func TestAWrongLoginIsNotRepeated(t *testing.T) {
 func TestNoCredentialsIsSaidSo(t *testing.T) {
 	f := newFake(t)
 	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return true }, emptyManifest))
-	c, _ := newClient(t, nil)
+	c, _ := newClient(t, telling{login(func(context.Context, string) (Credential, error) { return Credential{}, nil })})
 	_, err := c.Head(t.Context(), f.repo, "v1")
-	_, e := asProblem(t, err)
+	p, e := asProblem(t, err)
 	if !Denied(err) {
 		t.Errorf("got %v", err)
 	}
+	want(t, p.Advice, "set the login of "+f.repo.Host)
 	want(t, e.Error(), "none were found for "+f.repo.Host)
 }
 

@@ -85,6 +85,7 @@ type Options struct {
 // Client speaks to registries. Safe for concurrent use.
 type Client struct {
 	auth   *auth.Client
+	source Credentials
 	retry  retry.Policy
 	apis   func(context.Context, reference.Repository) (API, error)
 	now    func() time.Time
@@ -96,7 +97,7 @@ type Client struct {
 
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) *Client {
-	c := &Client{retry: o.Retry.WithDefaults(), apis: o.API, now: o.Now, sent: map[string]Credential{}}
+	c := &Client{retry: o.Retry.WithDefaults(), source: o.Credentials, apis: o.API, now: o.Now, sent: map[string]Credential{}}
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -147,7 +148,7 @@ func (c *Client) credential(ctx context.Context, source Credentials, hostport st
 	}
 	found, err := source.Credential(ctx, host)
 	if err != nil {
-		return auth.EmptyCredential, err
+		return auth.EmptyCredential, ofCredential(err)
 	}
 	c.mu.Lock()
 	c.sent[hostport] = found
@@ -205,11 +206,18 @@ type answer struct {
 
 // send makes the request, with retries where repeating it is safe. Any answer but 2xx is an *Error.
 func (c *Client) send(ctx context.Context, k call) (*answer, error) {
+	var before *Error
 	for attempt := 1; ; attempt++ {
 		got, failed := c.once(ctx, k)
 		if failed == nil {
 			return got, nil
 		}
+		if before != nil && (k.method == http.MethodGet || k.method == http.MethodHead) && failed.Status == 0 && ctx.Err() != nil {
+			// Time ran out while it was asked again: what came before says more.
+			before.Cause = errors.Join(before.Cause, failed.Cause)
+			return nil, before
+		}
+		before = failed
 		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
 		if !again || !repeatable(k.method, failed) {
 			return nil, failed

@@ -41,6 +41,8 @@ type Error struct {
 
 	// Login is what a refused request was sent with, as Credential.String names it.
 	Login string
+	// Sought says of a refused request where its login is looked for, as the source of the credentials says it.
+	Sought string
 
 	retryAfter time.Duration
 }
@@ -113,7 +115,7 @@ func (c *Client) refused(k call, host string, response *http.Response, body []by
 		e.Message = string(body)
 	}
 	if Denied(e) {
-		e.Login = c.login(host)
+		e.Login, e.Sought = c.login(host), Sought(c.source, k.repo.Host)
 	}
 	mask := c.masker(host, response.Request)
 	e.Code, e.Message = excerpt(mask, e.Code), excerpt(mask, e.Message)
@@ -145,6 +147,9 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 		if asked, err := url.Parse(network.URL); err == nil && asked.Host != host {
 			e.Message = "request to " + asked.Host
 		}
+	}
+	if Denied(e) {
+		e.Sought = Sought(c.source, k.repo.Host)
 	}
 	return e
 }

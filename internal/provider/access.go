@@ -18,7 +18,8 @@ import (
 type login struct {
 	host       string
 	credential image.Credential
-	role       string
+	// role and externalID are those of a registry on ECR.
+	role, externalID string
 }
 
 // access is what one operation does in one repository.
@@ -48,7 +49,7 @@ func (s *services) resolver(logins []login, uses ...access) *credential.Resolver
 	resolver := s.credentials
 	for _, l := range logins {
 		if l.role != "" {
-			resolver = resolver.Assuming(l.host, l.role)
+			resolver = resolver.Assuming(l.host, l.role, l.externalID)
 		} else {
 			resolver = resolver.With(l.host, l.credential)
 		}

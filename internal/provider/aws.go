@@ -15,6 +15,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // roleDescription is what every role_arn says of the sessions that it is assumed for.
@@ -32,8 +33,8 @@ func awsAttribute() schema.Attribute {
 			"session_duration": sessionDurationAttribute(),
 			"endpoints": schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "URLs in place of AWS's own, such as those of VPC endpoints.",
 				Attributes: map[string]schema.Attribute{
-					"sts": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of STS."},
-					"ecr": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of the ECR API, whichever region a registry is in."},
+					"sts": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of STS, which a profile's own role and a web identity are asked for at too. Plain `http://` is for loopback alone. It goes before `AWS_ENDPOINT_URL_STS`."},
+					"ecr": schema.StringAttribute{Optional: true, Validators: []validator.String{endpointURL()}, MarkdownDescription: "`https://…` of the ECR API, whichever region a registry is in. Plain `http://` is for loopback alone. It goes before `AWS_ENDPOINT_URL_ECR`."},
 				}},
 		}}
 }
@@ -60,7 +61,7 @@ func roleAttribute(description string) schema.Attribute {
 }
 
 func externalIDAttribute() schema.Attribute {
-	return schema.StringAttribute{Optional: true, Validators: []validator.String{notEmpty("external_id")},
+	return schema.StringAttribute{Optional: true, Validators: []validator.String{externalID()},
 		MarkdownDescription: "The external id that the role's trust policy asks for. It belongs to the `role_arn` beside it."}
 }
 
@@ -76,6 +77,22 @@ func roleARN() validator.String {
 		}
 		return &problem.Problem{Title: "Invalid role ARN", Object: fmt.Sprintf("%q", value), Advice: `Write the ARN of an IAM role: "arn:aws:iam::111122223333:role/name".`}
 	}}
+}
+
+func externalID() validator.String {
+	return stringRule{"an external id", func(value string) error {
+		if credential.ValidExternalID(value) {
+			return nil
+		}
+		return &problem.Problem{Title: "Invalid external_id", Object: fmt.Sprintf("%q", value), Advice: "STS takes 2 to 1224 letters, digits and +=,.@:/-_ as an external id. Remove the argument where the role's trust policy asks for none."}
+	}}
+}
+
+// checkExternalID refuses an external id that no role is beside, which nothing would send.
+func checkExternalID(block types.Object, at path.Path, role types.String, diagnostics *diag.Diagnostics) {
+	if id := member[types.String](block, "external_id"); role.IsNull() && !id.IsNull() && !id.IsUnknown() {
+		diagnostics.AddAttributeError(at.AtName("external_id"), "External id without a role", fmt.Sprintf("%s is sent when a role is assumed, and there is no role_arn that it belongs to. Set role_arn beside it, or remove it.", at.AtName("external_id")))
+	}
 }
 
 var regionPattern = lazyregexp.New(`^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$`)
@@ -103,7 +120,11 @@ func sessionDuration() validator.String {
 func endpointURL() validator.String {
 	return stringRule{"a URL", func(value string) error {
 		parsed, err := url.Parse(value)
-		if err == nil && (parsed.Scheme == "https" || parsed.Scheme == "http") && parsed.Host != "" && parsed.User == nil {
+		switch {
+		case err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || parsed.User != nil:
+		case parsed.Scheme == "http" && !reference.PlainHTTP(parsed.Host):
+			return &problem.Problem{Title: "AWS endpoint without TLS", Object: "http://" + parsed.Host, Advice: "Write https://: what STS and ECR answer is a credential, and plain HTTP is taken on this machine's loopback alone."}
+		default:
 			return nil
 		}
 		return &problem.Problem{Title: "Invalid AWS endpoint", Object: "an endpoint that is not an address", Advice: "Write a URL with scheme and host, without a login: https://vpce-….sts.eu-west-1.vpce.amazonaws.com."}
@@ -118,6 +139,7 @@ func newAWS(ctx context.Context, config types.Object, hosts map[string]credentia
 	if !config.IsNull() && !s.awsUnknown {
 		identity := identityOf(config)
 		options.Default = &identity
+		checkExternalID(config, path.Root("aws"), member[types.String](config, "role_arn"), diagnostics)
 		options.Region = member[types.String](config, "region").ValueString()
 		endpoints := member[types.Object](config, "endpoints")
 		options.STSEndpoint, options.ECREndpoint = member[types.String](endpoints, "sts").ValueString(), member[types.String](endpoints, "ecr").ValueString()

@@ -40,7 +40,12 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"user":                {`aws = { role_arn = "arn:aws:iam::111122223333:user/builder" }`, `Invalid role ARN`},
 		"region":              {`aws = { region = "europe" }`, `Invalid AWS region`},
 		"profile":             {`aws = { profile = "" }`, `(?s)Empty AWS setting.*profile`},
+		"external id":         {fmt.Sprintf(`aws = { role_arn = %q, external_id = "a b!" }`, someARN), `(?s)Invalid external_id.*"a b!"`},
+		"empty external id":   {fmt.Sprintf(`aws = { role_arn = %q, external_id = "" }`, someARN), `Invalid external_id`},
+		"external id alone":   {`aws = { external_id = "team-a" }`, `(?s)External id without a role.*aws\.external_id`},
 		"endpoint":            {`aws = { endpoints = { sts = "sts.example.com" } }`, `Invalid AWS endpoint`},
+		"endpoint in clear":   {`aws = { endpoints = { sts = "http://sts.example.com" } }`, `(?s)AWS endpoint without TLS.*http://sts\.example\.com.*loopback`},
+		"ECR in clear":        {`aws = { endpoints = { ecr = "http://10.0.0.1:8080/x" } }`, `(?s)AWS endpoint without TLS.*10\.0\.0\.1:8080`},
 		"login in endpoint":   {`aws = { endpoints = { ecr = "https://u:cnry@ecr.example.com" } }`, `Invalid AWS endpoint`},
 		"look-alike":          {fmt.Sprintf(`registries = { "%s.evil.example" = { ecr = {} } }`, ecrHost), `(?s)Registry is not one of Amazon ECR.*evil\.example`},
 		"public":              {`registries = { "public.ecr.aws" = { ecr = {} } }`, `Registry is not one of Amazon ECR`},
@@ -65,6 +70,8 @@ func TestAWS_LoginsOfTheResourceAreCheckedAtPlan(t *testing.T) {
 		"partition":       {"111122223333.dkr.ecr.us-gov-west-1.amazonaws.com/base", other, fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)AWS role of another partition.*aws-us-gov`},
 		"one host":        {ecrHost + "/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to.*ecr\.role_arn`},
 		"one host, 443":   {ecrHost + ":443/base", ecrHost + "/team/env", fmt.Sprintf(`base_registry = { role_arn = %q }`, someARN), `(?s)Role for a registry that the build also pushes to`},
+		"external id":     {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, external_id = "a b!" }`, someARN), `Invalid external_id`},
+		"id alone":        {ecrHost + "/base", other, `base_registry = { username = "u", password_wo = "p", external_id = "team-a" }`, `(?s)External id without a role.*base_registry\.external_id`},
 		"both":            {ecrHost + "/base", other, fmt.Sprintf(`base_registry = { role_arn = %q, username = "u", password_wo = "p" }`, someARN), `Login and role for one registry`},
 		"neither":         {ecrHost + "/base", other, `base_registry = {}`, `Missing registry user name`},
 		"AWS keys":        {ecrHost + "/base", other, `base_registry = { username = "ASIAXXXXXXXXXXXXXXXX", password_wo = "p" }`, `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
@@ -99,7 +106,7 @@ func TestAWS_UnknownSettingsPlan(t *testing.T) {
 		"aws":           {`aws = { role_arn = terraform_data.x.output, external_id = terraform_data.x.output, session_duration = terraform_data.x.output, region = terraform_data.x.output, profile = terraform_data.x.output, endpoints = { sts = terraform_data.x.output } }`, ""},
 		"ecr":           {fmt.Sprintf(`registries = { %q = { ecr = { role_arn = terraform_data.x.output } } }`, ecrHost), ""},
 		"whole ecr":     {fmt.Sprintf(`registries = { %q = { ecr = terraform_data.x.output == "" ? null : { role_arn = null, external_id = null, session_duration = null, profile = null } } }`, ecrHost), ""},
-		"base registry": {"", `base_registry = { role_arn = terraform_data.x.output }`},
+		"base registry": {"", `base_registry = { role_arn = terraform_data.x.output, external_id = terraform_data.x.output }`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.run(t, resource.TestStep{Config: unknown + planOn(tt[0], ecrHost+"/base", "444455556666.dkr.ecr.us-east-1.amazonaws.com/team/env", tt[1]), PlanOnly: true, ExpectNonEmptyPlan: true})

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
@@ -80,8 +82,15 @@ func (m baseImageModel) settled() baseImageModel {
 
 // unresolved explains why the tag of the image to make a base on has no digest.
 func unresolved(from reference.Reference, err error) error {
-	p := &problem.Problem{Title: "Tag of the parent image cannot be resolved", Path: []any{"from"}, Object: from.String(), Cause: err,
-		Advice: "Check the reference and the credentials for its host (from_registry, then provider registries, then the Docker configuration). The machine that runs Terraform must reach that registry, and the daemon too."}
+	if withheld := image.CredentialProblem(err, "from"); withheld != nil {
+		return withheld
+	}
+	p := &problem.Problem{Title: "Tag of the parent image cannot be resolved", Path: []any{"from"}, Object: from.String(), Cause: err, Advice: "Check the reference."}
+	var inner *problem.Problem
+	if errors.As(err, &inner) {
+		p.Cause, p.Advice = inner.Cause, inner.Advice
+	}
+	p.Advice = strings.TrimSpace(p.Advice + " The machine that runs Terraform must reach that registry, and the daemon too.")
 	if image.NotFound(err) {
 		p.Title, p.Advice = "Parent image has no such tag", "The registry has no such repository or tag. Write a tag that it has, or a digest."
 	}

@@ -51,7 +51,7 @@ func resourceLogins(ctx context.Context, config tfsdk.Config, diagnostics *diag.
 			continue
 		}
 		if role := member[types.String](block, "role_arn").ValueString(); role != "" {
-			logins = append(logins, login{host: parsed.Host, role: role})
+			logins = append(logins, login{host: parsed.Host, role: role, externalID: member[types.String](block, "external_id").ValueString()})
 			continue
 		}
 		if password.ValueString() == "" {

@@ -44,7 +44,7 @@ func TestCLIE2B_ManyTemplatesShareFewSlots(t *testing.T) {
 	if refused == 0 {
 		t.Error("no build had to wait for a slot, so nothing was tested")
 	}
-	t.Logf("%d requests were refused for want of a slot", refused)
+	enginetest.Figure(t, "%d requests were refused for want of a slot", refused)
 	c.planIsEmpty()
 	c.destroyE2B(s)
 }

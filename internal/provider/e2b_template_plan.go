@@ -229,6 +229,9 @@ func (m templateModel) asIs(state templateModel, c content, given templateChoice
 	m.CreateEnv = m.plannedEnv(c)
 	m.CacheKey, m.Reference, m.BuildID, m.BuildIDs = state.CacheKey, state.Reference, state.BuildID, state.BuildIDs
 	m.CredentialExpiresAt, m.Retained = state.CredentialExpiresAt, state.Retained
+	if len(m.Retained.Elements()) == 0 && !m.Base.IsUnknown() {
+		m.Retained = m.layerCache() // An import cannot tell the base.
+	}
 	m.Artifact = m.artifact(member[types.String](state.Artifact, "contract"))
 	return m
 }

@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -190,6 +191,10 @@ func TestTemplate_Import(t *testing.T) {
 			c.apply()
 			if fresh := c.only().Attributes["build_id"]; fresh != build {
 				t.Errorf("an import with equal content was built anew: %v", fresh)
+			}
+			// What destroy leaves is known by then too.
+			if got, want := c.only().Attributes["retained"], made["retained"]; !reflect.DeepEqual(got, want) {
+				t.Errorf("retained is %v, want %v", got, want)
 			}
 			c.planIsEmpty()
 			if s.Count("POST /v3/templates") != 0 {

@@ -49,7 +49,7 @@ var unhelpful = map[string]struct {
 func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 	s := newE2B(t)
 	c := s.newCLI(t)
-	c.write("main.tf", template("  timeouts = { read = \"2s\" }\n"))
+	c.write("main.tf", template("  timeouts = { read = \"3s\" }\n"))
 	c.apply()
 	id, kept := fmt.Sprint(c.only().Attributes["template_id"]), c.stateFile()
 	check := func(t *testing.T, says ...string) {
@@ -101,7 +101,7 @@ func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 func TestCLIE2B_DestroyThatFailsKeepsState(t *testing.T) {
 	s := newE2B(t)
 	c := s.newCLI(t)
-	c.write("main.tf", template("  timeouts = { delete = \"2s\" }\n"))
+	c.write("main.tf", template("  timeouts = { delete = \"3s\" }\n"))
 	c.apply()
 	id := fmt.Sprint(c.only().Attributes["template_id"])
 	check := func(t *testing.T, says ...string) {

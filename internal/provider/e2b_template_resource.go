@@ -48,6 +48,7 @@ func (r *templateResource) Create(ctx context.Context, req resource.CreateReques
 	plan = plan.resolved()
 	ctx, running := begin(ctx, templateNoun, "create", plan.Name, plan.Timeouts.Create, buildTimeout, &resp.Diagnostics)
 	defer running.end()
+	running.engineTells = false
 	if r.nameTaken(ctx, running, plan.Name.ValueString()) {
 		return
 	}

@@ -44,7 +44,7 @@ func (d *imageDataSource) Schema(ctx context.Context, _ datasource.SchemaRequest
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "Reads an image, or an index of images, from a registry without pulling its layers: what a tag points to now, which platforms and attestations it has, and which points of `sandbox-contract/v1` its config meets. " +
-			"Pin `base` by the `reference` that it gives, and write that down: a tag that is read at each plan moves, and replaces what is built from it. The login is that of the provider's `registries` or of the Docker configuration.",
+			"Pin `base` by the `reference` that it gives, and write that down: a tag that is read at each plan moves, and replaces what is built from it. The login is that of the provider's `registries`, of `aws` for a registry of Amazon ECR, or of the Docker configuration.",
 		Attributes: map[string]schema.Attribute{
 			"image": schema.StringAttribute{Required: true, Validators: []validator.String{namedReference()},
 				MarkdownDescription: "The image, with its registry host, by tag (`host/path:tag`) or by digest (`host/path@sha256:…`; a tag before the `@` is ignored)."},

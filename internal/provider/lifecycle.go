@@ -97,7 +97,7 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%dm", int(d.Minutes()
 // registryAttribute is a login that a resource brings for one host. The password is write-only: it is in no plan and no state.
 func registryAttribute(purpose string) schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true,
-		MarkdownDescription: purpose + " It goes before the provider's `registries` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
+		MarkdownDescription: purpose + " It goes before the provider's `registries` and `aws` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
 		Attributes: map[string]schema.Attribute{
 			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required for what builds, pushes or moves a tag. Write-only: it may come from an ephemeral resource."},
@@ -116,5 +116,6 @@ func sourceRegistryAttribute(of string) schema.Attribute {
 			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
 				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
+			"external_id": externalIDAttribute(),
 		}}
 }

@@ -71,6 +71,7 @@ func validateLogins(from, to types.String, pull, push loginBlock, diagnostics *d
 func validateLogin(name string, block types.Object, diagnostics *diag.Diagnostics) {
 	username, password, role := member[types.String](block, "username"), member[types.String](block, "password_wo"), member[types.String](block, "role_arn")
 	at := path.Root(name)
+	checkExternalID(block, at, role, diagnostics)
 	switch {
 	case role.IsUnknown():
 	case !role.IsNull() && (!username.IsNull() || !password.IsNull()):

@@ -61,7 +61,9 @@ func (o operation) failed(err error, title string) {
 			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, said.Object), ": ")
 		}
 		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !o.engineTells {
-			said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
+			if !strings.Contains(p.Object, ", after ") { // Some engines tell that themselves.
+				said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
+			}
 			said.Advice = fmt.Sprintf("The time of timeouts.%s ran out. Raise it if the service is slow. %s", o.kind, p.Advice)
 		}
 		appendProblems(o.diagnostics, &said, title)

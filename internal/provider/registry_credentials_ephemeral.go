@@ -153,7 +153,7 @@ func (e *registryCredentials) noPassword(lease *credential.Lease) error {
 	}
 	p := &problem.Problem{
 		Title: "No login for this registry", Path: []any{"host"}, Object: lease.Host,
-		Advice: fmt.Sprintf("It was looked for in the provider's registries, then in %s, then, for a host of ECR, at AWS where the provider's aws or registries[host].ecr ask for it, then in the Docker configuration (DOCKER_CONFIG or ~/.docker/config.json, credential helpers included).", credential.RegistriesVariable),
+		Advice: e.services.credentials.Sought(lease.Host),
 	}
 	if known := slices.Sorted(maps.Keys(e.services.static)); len(known) > 0 {
 		p.Advice += " Logins are configured for " + strings.Join(known, ", ") + "."

@@ -116,7 +116,8 @@ func TestRegistryCredentials_SayWhyThereAreNone(t *testing.T) {
 	t.Setenv("DATALAYER_REGISTRIES", `{"known.example.com": {"username": "ci", "password": "p-1"}}`)
 	o.run(t,
 		resource.TestStep{Config: opened(`  host = "registry.example.com"`), ExpectError: says("No login for this registry", "registry.example.com",
-			"in the provider's registries, then in DATALAYER_REGISTRIES", "at AWS", "then in the Docker configuration", "Logins are configured for known.example.com.")},
+			"in the provider's registries[\"registry.example.com\"] and DATALAYER_REGISTRIES, then in the Docker configuration", "Logins are configured for known.example.com.")},
+		resource.TestStep{Config: opened(fmt.Sprintf("  host = %q", ecrHost)), ExpectError: says("No login for this registry", ecrHost, "aws = {}", "then at AWS, where")},
 		resource.TestStep{PreConfig: func() {
 			must(t, os.WriteFile(filepath.Join(os.Getenv("DOCKER_CONFIG"), "config.json"), []byte(`{"auths": {"registry.example.com": {"identitytoken": "cnry-token"}}}`), 0o600))
 		}, Config: opened(`  host = "registry.example.com"`), ExpectError: says("Registry login is an identity token", "registry.example.com", "Give a login in the provider's registries")},

@@ -27,6 +27,9 @@ type Base struct {
 // inspect reads the image and decides which of its platforms is meant.
 func (b Base) inspect(ctx context.Context, platform string) (oci string, config image.Config, err error) {
 	found, err := b.Registry.Inspect(ctx, b.Reference)
+	if withheld := image.CredentialProblem(err, "base"); withheld != nil {
+		return "", image.Config{}, withheld
+	}
 	if err != nil {
 		return "", image.Config{}, buildkit.UnreadableBase(b.Reference, err)
 	}
