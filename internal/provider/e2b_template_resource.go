@@ -146,7 +146,6 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	plan = plan.resolved()
-	running.engineTells = true
 	made, built := r.build(ctx, running, req.Config, plan, &state, func(context.Context, e2b.RequestedBuild) error { return nil })
 	if built {
 		resp.Diagnostics.Append(resp.State.Set(ctx, made)...)
