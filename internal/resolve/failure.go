@@ -106,7 +106,7 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	case says(said, refused):
 		return fault("index", "Package index refused uv", "Check index.username and index.password_wo, and that the login may read "+indexes+". The login goes to the host of index.url alone.")
 	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
-		advice := "A lock takes wheels alone, and one for this Python and platform is missing. Require a version that has one, or change the target."
+		advice := "No version that requirements, constraints and the kernel stack of base allow has a wheel for this Python and platform. Where an older or newer version has one, they rule it out: loosen what bounds that package, or another that needs it. Otherwise change the target."
 		if request.OnlyBinary {
 			advice += " only_binary = false takes source distributions too. Then their code, which is not yours, runs where uv runs, and as root in the build of an environment, whose base must have what builds them: the build backend, such as setuptools, and for machine code a compiler."
 		}
