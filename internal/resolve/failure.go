@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -24,6 +25,8 @@ var (
 const (
 	unsatisfiable = "No solution found"
 	notOnIndex    = "not found in the package registry"
+	// tooNew is in uv's hint on packages whose files exclude_newer leaves out.
+	tooNew = "exclude-newer"
 	// otherPython begins uv's remark on the interpreter that it would build with, which no target is.
 	otherPython = "warning: The requested Python version "
 )
@@ -105,6 +108,8 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
 	case says(said, refused):
 		return fault("index", "Package index refused uv", "Check index.username and index.password_wo, and that the login may read "+indexes+". The login goes to the host of index.url alone.")
+	case strings.Contains(said, unsatisfiable) && strings.Contains(said, tooNew) && !request.ExcludeNewer.IsZero():
+		return fault("exclude_newer", "Requirements cannot be resolved", "exclude_newer ("+request.ExcludeNewer.Format(time.RFC3339)+") leaves out every file that was uploaded after it, and all files of an index that does not tell when they were. Set a later time, or remove it: it holds for all packages. Asked: "+indexes+".")
 	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
 		advice := "No version that requirements, constraints and the kernel stack of base allow has a wheel for this Python and platform. Where an older or newer version has one, they rule it out: loosen what bounds that package, or another that needs it. Otherwise change the target."
 		if request.OnlyBinary {

@@ -216,7 +216,7 @@ func TestLocal_ExcludeNewerNeedsATime(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
 	request := at(index, "private-tool")
 	request.ExcludeNewer = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	m.fails(t, request, "Requirements cannot be resolved", "private-tool")
+	m.fails(t, request, "Requirements cannot be resolved", "private-tool", "exclude_newer (2026-11-01T00:00:00Z) leaves out", "does not tell when", "Set a later time")
 
 	request = requestOf("six")
 	request.Network.CABundle, request.ExcludeNewer = enginetest.CABundle(t), time.Date(2020, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
