@@ -179,7 +179,7 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 		err = unsuitableBase(s.request, fmt.Errorf("it has Python %s on one platform and %s on another", s.result.Python, short))
 	default:
 		if err = r.content().fits(); err == nil {
-			err = checkHeader(s.request, found.Python)
+			err = checkHeader(s.request, found)
 		}
 	}
 	s.result.Python = short

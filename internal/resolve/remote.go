@@ -268,7 +268,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return explain(ctx, r.request, lines, failed.Err)
 	case stepInstall:
 		return &problem.Problem{Title: "uv could not be installed on the base", Path: []any{"index"}, Object: r.Base.Reference.String(), Cause: failed.Err, Logs: lines[max(0, len(lines)-20):],
-			Advice: fmt.Sprintf("pip installs uv %s by its hashes from %s, as seen from the daemon's machine. Put it on that index, name one that has it in index.extra_urls, or set runner = %q.", UVVersion, strings.Join(r.request.indexes(), ", "), "local")}
+			Advice: adviceOnInstall(r.request)}
 	}
 	return &problem.Problem{Title: "Base could not be looked at", Path: []any{"base"}, Object: r.Base.Reference.String(), Cause: failed.Err, Logs: lines[max(0, len(lines)-20):], Advice: "Check that the image starts on the daemon's machine."}
 }
