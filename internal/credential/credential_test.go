@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,15 +156,24 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 }
 
 func TestAHelperThatHangsIsEnded(t *testing.T) {
-	// The script's child holds the pipe after the script itself has been killed.
-	ended := filepath.Join(t.TempDir(), "ended")
-	dockerConfig(t, "", map[string]string{"slow": "(sleep 5; : > '" + ended + "') & wait"})
-	_, err := ask(t.Context(), "slow", "r.example.com", "r.example.com", 50*time.Millisecond)
-	if _, waited := os.Stat(ended); waited == nil {
-		t.Error("the helper was waited for")
+	// Script and child hold the pipe: it ends when both have.
+	held := filepath.Join(t.TempDir(), "held")
+	must(t, syscall.Mkfifo(held, 0o600))
+	released := make(chan error)
+	go func() {
+		_, err := os.ReadFile(held)
+		released <- err
+	}()
+	dockerConfig(t, "", map[string]string{"slow": "exec 3>'" + held + "'; sleep 500 & wait"})
+	_, err := ask(t.Context(), "slow", "r.example.com", "r.example.com", 2*time.Second)
+	select {
+	case err := <-released:
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("what the helper started lives on")
 	}
 	p := asProblem(t, err)
-	if !strings.Contains(p.Detail(), "no answer within 50ms") || !strings.Contains(p.Object, "docker-credential-slow for r.example.com") {
+	if !strings.Contains(p.Detail(), "no answer within 2s") || !strings.Contains(p.Object, "docker-credential-slow for r.example.com") {
 		t.Errorf("got %q", p.Detail())
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/childprocess"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -119,7 +120,9 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	command.Stdout = &out
 	command.Stderr = io.Discard
 	command.WaitDelay = time.Second
-	err := command.Run()
+	// A helper is often a script: what it waits for ends with it.
+	childprocess.EndWithAll(command)
+	err := childprocess.Run(command)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		// The helper has ended well and answered; an agent that it started still holds our pipe.
 		err = nil
