@@ -72,6 +72,9 @@ func ReadAWSError(err error) *AWSError {
 	}
 	if e.misread() && e.Message == "" {
 		e.Message = "the answer is not understood"
+		if answer != nil && answer.Response != nil && answer.Response.Request != nil {
+			e.Message = "the answer of " + answer.Response.Request.URL.Host + " is not understood"
+		}
 	}
 	return e
 }

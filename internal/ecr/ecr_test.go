@@ -347,7 +347,7 @@ func TestAYesThatNamesNoImageIsNoDeletion(t *testing.T) {
 		}
 		return &enginetest.FaultResponse{Status: http.StatusOK, Body: "<html>sign in</html>"}
 	}
-	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer is not understood") {
+	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer of api.ecr.eu-west-1.amazonaws.com is not understood") {
 		t.Errorf("got %v", err)
 	}
 	r.holds("v1", digest)
