@@ -5,6 +5,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // Service is one that may keep something of ours. Its room retries what may be retried.
@@ -83,7 +86,7 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 	}
 	for _, id := range s.wanted {
 		s.remains++
-		s.say("No artifact %s was found. An id is one of those listed; an image is looked for in the repositories given alone.", id)
+		s.say("No artifact %s was found. %s", id, s.elsewhere(id))
 	}
 	removed := "Removed"
 	if o.DryRun {
@@ -91,6 +94,14 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 	}
 	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d.", removed, s.removed, s.remains, s.used, s.listed)
 	return s.remains == 0
+}
+
+// elsewhere says why an id may not have been found.
+func (s *run) elsewhere(id string) string {
+	if pinned, err := reference.ParsePinned(id); err == nil && !slices.Contains(strings.Fields(s.Command), quoted(pinned.Repository.String())) {
+		return "An image is looked for in the repositories given alone: give --repository " + quoted(pinned.Repository.String()) + " too."
+	}
+	return "An id is one of those listed, and what is gone is listed no more."
 }
 
 type run struct {
@@ -110,6 +121,10 @@ func (s *run) say(format string, values ...any) {
 func (s *run) failed(what string, err error) {
 	s.remains++
 	s.say("  failed    %s: %s", what, oneLine(err))
+	var said *problem.Problem
+	if errors.As(err, &said) && said.Advice != "" {
+		s.say("            %s", said.Advice)
+	}
 }
 
 func (s *run) leftovers(ctx context.Context, service Service) {
