@@ -122,11 +122,12 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 	case strings.HasPrefix(said.Code, "ExpiredToken"):
 		p.Advice = "The AWS credentials that assume the role have expired: sign in again."
 	case said.Code == "PackedPolicyTooLarge":
-		p.Advice = "The policy that names the repositories is too large in the form in which AWS packs it. Use fewer repositories of this registry in one build."
+		p.Advice = "The policy that names the repositories is too large in the form in which AWS packs it. Use fewer repositories of this registry at once."
 	case said.Code == "RegionDisabledException":
 		p.Advice = "STS is not active in " + at.Region + " for this account: activate it there, or set aws.region to a region where it is."
 	case said.Code == "InvalidClientTokenId":
-		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + ")."
+		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + "). " +
+			fmt.Sprintf("A new key is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
 	case said.misread():
 		p.Advice = "Something else answers in the place of STS: check aws.endpoints.sts, HTTPS_PROXY and what stands before the network."
 	case said.Status == 0:

@@ -186,8 +186,12 @@ func CheckAWSEnvironment() error {
 
 var awsKeyPrefixes = []string{"ASIA", "AKIA"}
 
-// CheckLogin refuses AWS keys where a registry's login belongs: no registry takes them, and they would be sent to it.
+// CheckLogin refuses a user name that no registry can take: one with a colon, and AWS keys, which would be sent to it.
 func CheckLogin(username string) error {
+	if strings.Contains(username, ":") {
+		return &problem.Problem{Title: "Registry user name with a colon", Object: "a user name that holds \":\"",
+			Advice: "A colon ends the user name in a Basic login. Write user name and password in their own arguments."}
+	}
 	for _, prefix := range awsKeyPrefixes {
 		if !strings.HasPrefix(username, prefix) || len(username) < 16 {
 			continue

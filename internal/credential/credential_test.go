@@ -131,6 +131,7 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 		"missing":   {"", "not on the PATH"},
 		"fails":     {"echo cnry-out; echo cnry-err >&2; exit 3", "status 3"},
 		"not JSON":  {"echo cnry-out", "not understood"},
+		"two lines": {`printf '{"Username":"u","Secret":"cnry-1\\n"}'`, "line break"},
 		"no end":    {"yes cnry-out", "larger than"},
 		"wrong way": {`echo '{"Username":7,"Secret":"cnry-1"}'`, "not understood"},
 	}
@@ -239,6 +240,9 @@ func TestParseRegistriesNamesHostAndKeyAndNoValue(t *testing.T) {
 		"not a host":     {`{"team/env": {"username": "u", "password": "cnry"}}`, "team/env"},
 		"user in host":   {`{"u:cnry@r.example.com": {"username": "u", "password": "p"}}`, "r.example.com"},
 		"AWS keys":       {`{"r.example.com": {"username": "ASIACNRYXXXXXXXXXXXX", "password": "cnry"}}`, "AWS_SESSION_TOKEN"},
+		"colon":          {`{"r.example.com": {"username": "cnry:p", "password": "cnry"}}`, "ends the user name"},
+		"line break":     {`{"r.example.com": {"username": "u", "password": "cnry\n"}}`, "line break"},
+		"ecr, id":        {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"external_id": "cnry !"}}}`, "ecr.external_id"},
 		"both":           {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"username": "cnry", "ecr": {}}}`, "not beside them"},
 		"ecr elsewhere":  {`{"r.example.com": {"ecr": {}}}`, "private registries of Amazon ECR"},
 		"ecr a text":     {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": "cnry"}}`, "ecr is not an object"},

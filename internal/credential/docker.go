@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
@@ -150,6 +151,9 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	var answer struct{ Username, Secret string }
 	if json.Unmarshal(out.text.Bytes(), &answer) != nil {
 		return image.Credential{}, failed(errors.New("its answer is not understood"), advice)
+	}
+	if strings.ContainsFunc(answer.Secret, unicode.IsControl) {
+		return image.Credential{}, failed(errors.New("its secret holds a line break or another control character, which no registry takes"), advice)
 	}
 	if answer.Username == tokenUser {
 		return image.Credential{RefreshToken: secret.New(answer.Secret)}, nil

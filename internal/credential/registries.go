@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -93,6 +94,9 @@ func (r *Registries) add(host string, text json.RawMessage) error {
 		if values[key] == "" {
 			return fmt.Errorf("%s is missing or empty", key)
 		}
+	}
+	if strings.ContainsFunc(values["password"], unicode.IsControl) {
+		return errors.New("the password holds a line break or another control character, which no registry takes")
 	}
 	r.Logins[host] = image.Credential{Username: values["username"], Password: secret.New(values["password"]), Source: RegistriesVariable}
 	return CheckLogin(values["username"])
