@@ -44,6 +44,8 @@ type Leftover struct {
 type Artifact struct {
 	// ID is what Import and --delete-artifact take.
 	ID string
+	// Untagged tells of an image that no tag points to.
+	Untagged bool
 	// BuiltAt is zero where the service does not tell. CacheKey may be empty.
 	BuiltAt  time.Time
 	CacheKey string
@@ -186,6 +188,9 @@ func (s *run) artifacts(ctx context.Context, service Service) {
 		s.listed++
 		if a.CacheKey != "" {
 			age += ", cache key " + a.CacheKey
+		}
+		if a.Untagged {
+			age = "without a tag, " + age
 		}
 		s.say("  artifact  %s, %s", a.ID, age)
 		s.say("            import: %s", a.Import)

@@ -224,6 +224,12 @@ func TestAFailureSaysWhatToDo(t *testing.T) {
 	holds(t, said, "failed    artifacts could not be listed: page 2: Vault is closed\n            Set VAULT_KEY.\n")
 }
 
+func TestAnImageWithoutATagIsSaidToBeOne(t *testing.T) {
+	v := &vault{name: "Vault", artifacts: []sweep.Artifact{{ID: "im-1", Untagged: true, BuiltAt: noon.Add(-time.Hour)}}}
+	said, _ := run(nil, v)
+	holds(t, said, "artifact  im-1, without a tag, 1h0m old")
+}
+
 func TestHelp(t *testing.T) {
 	v := &vault{name: "Vault", names: []string{name(time.Hour)}}
 	said, code := run([]string{"--help"}, v)
