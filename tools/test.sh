@@ -26,10 +26,12 @@ version=
 if terraform=$(command -v terraform); then
   version=$("$terraform" version | sed -n '1s/^Terraform v//p')
 fi
+figures=$(mktemp)
+printed=$(mktemp)
+trap 'rm -f "$figures" "$printed"' EXIT
+export DATALAYER_TEST_FIGURES=$figures
 beside=
 if [ -n "$version" ] && [ "$(printf '%s\n' "$oldest" "$version" | sort -V | head -1)" = "$oldest" ]; then
-  printed=$(mktemp)
-  trap 'rm -f "$printed"' EXIT
   trap 'trap - TERM INT; [ -z "$beside" ] || kill "$beside" 2>/dev/null || true; exit 143' TERM INT
   TF_ACC_TERRAFORM_PATH=$terraform go test -count=1 -timeout 60m ./internal/provider/... >"$printed" 2>&1 &
   beside=$!
@@ -48,6 +50,9 @@ if [ -n "$beside" ]; then
 else
   echo "terraform: NOT RUN (Terraform >= $oldest is not on PATH${version:+, which has $version})"
 fi
+
+say "what the tests counted, once for each CLI"
+sort "$figures"
 [ "$failed" -eq 0 ] || { say "tests failed"; exit 1; }
 
 say "the services' own clients against the stand-ins"

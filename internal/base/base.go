@@ -35,6 +35,8 @@ const (
 	LabelPackages = environment.LabelPrefix + "base.packages"
 	// LabelSitePackages are the system's site-packages, in the order of sys.path, separated by colons.
 	LabelSitePackages = environment.LabelPrefix + "base.site-packages"
+	// LabelLibc is the C library of its Python, as lock.Libc writes it: "glibc 2.36". Bases of earlier releases lack it.
+	LabelLibc = environment.LabelPrefix + "base.libc"
 )
 
 // Spec is what a base is made of beside the image it is made on and its kernel lock.

@@ -68,7 +68,7 @@ func TestBaseImage_PassesTheDoctor(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.passesTheDoctor(t, published, request.Repository)
-			b.keepsTheContract(t, published, l)
+			b.keepsTheContract(t, published, request.Repository, l)
 			b.leavesNothing(t, published, request.Repository, l.compiled)
 		})
 	}
@@ -98,7 +98,7 @@ func (b *bench) passesTheDoctor(t *testing.T, published *buildkit.Published, rep
 }
 
 // keepsTheContract holds config, labels and result against each other and against a new interpreter.
-func (b *bench) keepsTheContract(t *testing.T, published *buildkit.Published, l layout) {
+func (b *bench) keepsTheContract(t *testing.T, published *buildkit.Published, repository reference.Repository, l layout) {
 	t.Helper()
 	config := published.Image.Configs[environment.DefaultPlatform]
 	for _, point := range environment.ContractPoints(map[string]environment.ImageConfig{environment.DefaultPlatform: {
@@ -117,6 +117,8 @@ func (b *bench) keepsTheContract(t *testing.T, published *buildkit.Published, l 
 		environment.LabelContract: environment.Contract, environment.LabelPython: "3.13", base.LabelCacheKey: "sha256:test",
 		base.LabelPackages: base.PackagesLabel(published.Packages), base.LabelSitePackages: strings.Join(l.sitePackages, ":"),
 	}
+	// The C library's own word, beside that of the Python that was asked.
+	want[base.LabelLibc] = strings.TrimSpace(b.sandbox(t, published, repository, "getconf", "GNU_LIBC_VERSION").Stdout)
 	if !maps.Equal(config.Labels, want) {
 		t.Errorf("the labels are %q, want %q", config.Labels, want)
 	}

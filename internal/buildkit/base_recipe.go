@@ -16,6 +16,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 )
 
 //go:embed steps/system.sh
@@ -99,11 +100,15 @@ func (r baseRecipe) configure(config map[string]any) {
 	if labels, ok := config["Labels"].(map[string]any); ok {
 		maps.DeleteFunc(labels, func(name string, _ any) bool { return strings.HasPrefix(name, environment.LabelPrefix) })
 	}
-	r.label(config, map[string]string{
-		environment.LabelPython: majorMinor(r.python.Python),
+	labels := map[string]string{
+		environment.LabelPython: lock.MajorMinor(r.python.Python),
 		base.LabelPackages:      base.PackagesLabel(r.packages),
 		base.LabelSitePackages:  strings.Join(r.python.SitePackages, ":"),
-	})
+	}
+	if libc := lock.ParseLibc(r.python.Libc); libc != (lock.Libc{}) {
+		labels[base.LabelLibc] = libc.String()
+	}
+	r.label(config, labels)
 	config["Env"] = mergeEnv(config["Env"], base.Env())
 	if env, _ := config["Env"].([]string); !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "PATH=") }) {
 		config["Env"] = append([]string{"PATH=" + defaultPath}, env...)

@@ -21,6 +21,7 @@ func fullBaseRecipe(t *testing.T, python string) recipe {
 	r.baseConfig = []byte(plainConfig)
 	r.request.Spec = environment.Spec{}
 	r.request.BaseImage = &base.Spec{Python: python, Doctor: []byte("#!/usr/bin/env python3\n")}
+	r.python.Libc = "glibc 2.36"
 	r.python.SitePackages = []string{"/usr/local/lib/python3.13/dist-packages", "/usr/lib/python3/dist-packages"}
 	r.packages = map[string]string{"six": "1.17.0", "ipykernel": "7.4.0"}
 	return r
@@ -48,7 +49,7 @@ func TestBaseConfigKeepsTheContract(t *testing.T) {
 	}
 	want := `{"Cmd":["sleep","infinity"],"Entrypoint":["/usr/bin/tini","--"],` +
 		`"Env":["PATH=/usr/local/bin:/usr/bin","LANG=C.UTF-8","GPG_KEY=ABC","HOME=/home/datalayer","LC_ALL=C.UTF-8","TZ=UTC"],"ExposedPorts":{"8080/tcp":{}},` +
-		`"Labels":{"io.datalayer.base.packages":"ipykernel==7.4.0 six==1.17.0","io.datalayer.base.site-packages":"/usr/local/lib/python3.13/dist-packages:/usr/lib/python3/dist-packages",` +
+		`"Labels":{"io.datalayer.base.libc":"glibc 2.36","io.datalayer.base.packages":"ipykernel==7.4.0 six==1.17.0","io.datalayer.base.site-packages":"/usr/local/lib/python3.13/dist-packages:/usr/lib/python3/dist-packages",` +
 		`"io.datalayer.environment.cache-key":"sha256:key","io.datalayer.environment.python-version":"3.13","maintainer":"somebody","team":"a"},` +
 		`"User":"1000:100","WorkingDir":"/home/datalayer/content"}`
 	if config, err := json.Marshal(got.Config); err != nil || string(config) != want {

@@ -16,6 +16,7 @@ import (
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
@@ -161,7 +162,7 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 		return python{}, err
 	}
 	found := r.python
-	short := majorMinor(found.Python)
+	short := lock.MajorMinor(found.Python)
 	switch {
 	case found.Implementation != "CPython":
 		err = unsuitableBase(s.request, fmt.Errorf("its python3 is %s %s, and only CPython is supported", found.Implementation, found.Python))
@@ -229,12 +230,4 @@ func (s *solve) readReport(ctx context.Context, daemon gateway.Client, state llb
 		return err
 	}
 	return json.Unmarshal(text, into)
-}
-
-func majorMinor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
-		return version
-	}
-	return parts[0] + "." + parts[1]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moby/buildkit/solver/pb"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 )
 
 // environmentRecipe is the content of an environment: Debian packages, the lock, files and commands on a base.
@@ -86,7 +87,7 @@ func writeFiles(state llb.State, files []environment.File) (llb.State, error) {
 }
 
 func (r environmentRecipe) configure(config map[string]any) {
-	r.label(config, map[string]string{environment.LabelPython: majorMinor(r.python.Python)})
+	r.label(config, map[string]string{environment.LabelPython: lock.MajorMinor(r.python.Python)})
 	config["Env"] = mergeEnv(config["Env"], r.request.Spec.Env)
 	config["User"] = fmt.Sprintf("%d:%d", environment.UID, environment.GID)
 	config["WorkingDir"] = environment.WorkDir

@@ -6,11 +6,12 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 // checkLabels holds what an environment asks for against what the base's labels say, before anything is built: its
-// Python and its kernel stack, on each platform. A base without labels is judged by the build.
+// Python, C library and kernel stack, on each platform. A base without labels is judged by the build.
 func checkLabels(request Request, from *image.Image) error {
 	if request.BaseImage != nil {
 		return nil
@@ -18,7 +19,7 @@ func checkLabels(request Request, from *image.Image) error {
 	var faults problem.List
 	for _, platform := range slices.Sorted(slices.Values(request.Platforms)) {
 		labels := from.Configs[platform].Labels
-		known := environment.Known{Python: labels[environment.LabelPython], Platforms: request.Platforms}
+		known := environment.Known{Python: labels[environment.LabelPython], Platforms: request.Platforms, Libc: lock.ParseLibc(labels[base.LabelLibc])}
 		if known.Python != "" && request.Python != "" && known.Python != request.Python {
 			return pythonMismatch(request, known.Python)
 		}

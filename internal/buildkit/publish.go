@@ -139,6 +139,11 @@ func (a *phase) ended(ctx context.Context, err error, now time.Time) error {
 	return p
 }
 
+// UnreadableBase says why a base that something is to be made on could not be read from its registry.
+func UnreadableBase(base reference.Reference, err error) error {
+	return baseProblem(Request{Base: base}, err)
+}
+
 func baseProblem(request Request, err error) error {
 	w := request.words()
 	if withheld := image.CredentialProblem(err, w.base); withheld != nil {

@@ -61,6 +61,8 @@ type python struct {
 	Python, Implementation, Prefix string
 	// Pip is its version; nil where there is none.
 	Pip *string
+	// Libc is the C library that it is linked to, "glibc 2.36"; "" where it does not tell.
+	Libc string
 	// SitePackages are the system's own, in the order of sys.path.
 	SitePackages []string `json:"site_packages"`
 }

@@ -1,10 +1,6 @@
 package buildkit
 
-import (
-	"errors"
-
-	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
-)
+import "github.com/datalayer/terraform-provider-datalayer/internal/problem"
 
 // words are what a person who asked for the content calls its parts.
 type words struct {
@@ -26,23 +22,4 @@ func (r Request) words() words {
 }
 
 // ofLock puts what the lock's own room says of a lock to the attribute that holds it.
-func (w words) ofLock(err error) error {
-	var list problem.List
-	var one *problem.Problem
-	switch {
-	case errors.As(err, &list):
-	case errors.As(err, &one):
-		list = problem.List{one}
-	default:
-		return err
-	}
-	moved := problem.List{}
-	for _, p := range list {
-		said := *p
-		if len(p.Path) > 0 && p.Path[0] == "lock" {
-			said.Path = append([]any{w.lock}, p.Path[1:]...)
-		}
-		moved = append(moved, &said)
-	}
-	return moved.Err()
-}
+func (w words) ofLock(err error) error { return problem.Moved(err, "lock", w.lock) }

@@ -116,7 +116,7 @@ func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, 
 
 // region is where STS is asked for a host. The one that is configured knows nothing of the other partitions' identities.
 func (a *AWS) region(at ECRHost) (region string, configured bool) {
-	if a.options.Region != "" && partitionOf(a.options.Region) == at.Partition {
+	if in := partitionOf(a.options.Region); a.options.Region != "" && (in == at.Partition || in == "") {
 		return a.options.Region, true
 	}
 	return at.Region, false

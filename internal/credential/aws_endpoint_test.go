@@ -32,6 +32,16 @@ func TestTheRegionOfOnePartitionIsNotAskedForAnother(t *testing.T) {
 	}
 }
 
+// A region whose name is newer than what is known of partitions is taken at its word.
+func TestARegionOfNoKnownPartitionIsAsked(t *testing.T) {
+	at, _ := ParseECRHost(ecrHost)
+	for configured, want := range map[string]string{"": region, "us-east-1": "us-east-1", "nz-north-1": "nz-north-1", "cn-north-1": region, "us-gov-east-1": region} {
+		if got, _ := NewAWS(AWSOptions{Region: configured}).region(at); got != want {
+			t.Errorf("with region %q STS is asked in %s, want %s", configured, got, want)
+		}
+	}
+}
+
 // The SDK makes the client that asks for a profile's own role, or for that of a web identity, from the environment alone.
 func TestAnEndpointOfOnesOwnIsAskedForTheIdentityToo(t *testing.T) {
 	const own = "vpce.example.com"

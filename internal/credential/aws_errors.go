@@ -173,7 +173,7 @@ func endedBy(ended error, said *AWSError) error {
 	if said.Status == 0 {
 		return ended
 	}
-	return fmt.Errorf("%w, after %s", ended, said)
+	return fmt.Errorf("%w, after %w", ended, said)
 }
 
 func profileName(profile string) string {

@@ -67,11 +67,11 @@ func (c chain) webIdentity() (file, role, object string) {
 func deepest(err error) error {
 	var operation *smithy.OperationError
 	for errors.As(err, &operation) {
-		inner := operation.Err
+		inner, deeper := operation.Err, false
 		for inner != nil && strings.Contains(inner.Error(), "get identity: ") {
-			inner = errors.Unwrap(inner)
+			inner, deeper = errors.Unwrap(inner), true
 		}
-		if inner == operation.Err || inner == nil {
+		if !deeper || inner == nil {
 			return operation
 		}
 		err = inner

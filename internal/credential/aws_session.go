@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -186,11 +187,15 @@ func CheckAWSEnvironment() error {
 
 var awsKeyPrefixes = []string{"ASIA", "AKIA"}
 
-// CheckLogin refuses a user name that no registry can take: one with a colon, and AWS keys, which would be sent to it.
+// CheckLogin refuses a user name that no login by password can hold, and AWS keys where a registry's login belongs: no
+// registry takes them, and they would be sent to it.
 func CheckLogin(username string) error {
 	if strings.Contains(username, ":") {
 		return &problem.Problem{Title: "Registry user name with a colon", Object: "a user name that holds \":\"",
 			Advice: "A colon ends the user name in a Basic login. Write user name and password in their own arguments."}
+	}
+	if strings.ContainsFunc(username, unicode.IsControl) {
+		return &problem.Problem{Title: "Control character in a user name", Object: fmt.Sprintf("%q", username), Advice: "No registry takes a line break or another control character in it. A file ends with a line break: trimspace(file(\"…\")) leaves it out."}
 	}
 	for _, prefix := range awsKeyPrefixes {
 		if !strings.HasPrefix(username, prefix) || len(username) < 16 {

@@ -15,6 +15,9 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
+// DockerSource is the Source of a credential that the Docker configuration or one of its helpers gave.
+const DockerSource = "the Docker configuration"
+
 // Static is the provider's registries: credentials by host, as reference.ParseHost gives it.
 type Static map[string]image.Credential
 
@@ -104,7 +107,7 @@ func (r *Resolver) Credential(ctx context.Context, host string) (image.Credentia
 	}
 	c, err := fromDocker(ctx, host)
 	if c != (image.Credential{}) {
-		c.Source = "the Docker configuration"
+		c.Source = DockerSource
 	}
 	return c, err
 }

@@ -96,7 +96,7 @@ func (r *Registries) add(host string, text json.RawMessage) error {
 		}
 	}
 	if strings.ContainsFunc(values["password"], unicode.IsControl) {
-		return errors.New("the password holds a line break or another control character, which no registry takes")
+		return errors.New("password holds a line break or another control character, which no server takes")
 	}
 	r.Logins[host] = image.Credential{Username: values["username"], Password: secret.New(values["password"]), Source: RegistriesVariable}
 	return CheckLogin(values["username"])

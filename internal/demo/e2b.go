@@ -19,8 +19,11 @@ func e2bTemplate(ctx context.Context) (err error) {
 	defer s.close()
 	var fake *e2btest.Server
 	variables := []string{}
+	if name := os.Getenv("TF_VAR_name"); name != "" {
+		variables = append(variables, "TF_VAR_name="+name)
+	}
 	if os.Getenv("E2B_API_KEY") != "" {
-		fmt.Println("This is E2B itself, with the team of E2B_API_KEY: the template is made there and destroyed.")
+		fmt.Println("This is E2B itself, with the team of E2B_API_KEY: the template is made there and destroyed. TF_VAR_name gives it another name than the example's.")
 		if os.Getenv("TF_VAR_base") == "" {
 			return errors.New("set TF_VAR_base to a base image, host/path@sha256:…, that E2B can pull")
 		}
@@ -31,7 +34,7 @@ func e2bTemplate(ctx context.Context) (err error) {
 			return err
 		}
 		defer fake.Close()
-		fake.OnStep(e2btest.StepAnswer{Holds: "finish.py", Stdout: []string{"datalayer-python=3.13.5;", "datalayer-package=six=1.17.0;", "datalayer-end;"}})
+		fake.OnStep(e2btest.Tells())
 		variables = append(variables, "E2B_API_KEY="+e2btest.Key, "E2B_API_URL="+fake.URL, "E2B_SANDBOX_URL="+fake.URL, "TF_VAR_base=registry.example.com/base@sha256:"+strings.Repeat("b", 64))
 	}
 	tf, err := newCLIOn(ctx, s, "e2b", os.Stdout)

@@ -32,6 +32,8 @@ type BuildStart struct {
 type RegistryLogin struct {
 	Username string
 	Password secret.Value
+	// Source says where it comes from, for messages: "the provider's registries".
+	Source string
 }
 
 // Step is one instruction. Type and arguments are E2B's: RUN [command] or [command, user]; COPY [source, destination,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ type Order struct {
 	Accept func(RequestedBuild) error
 	// Observe is told each line of the build's log, with secrets masked. May be nil.
 	Observe func(LogEntry)
-	// Secrets are taken out of log lines and E2B's words, beside the registry's password.
+	// Secrets are taken out of log lines and E2B's words, beside the API key and the registry's password.
 	Secrets []secret.Value
 }
 
@@ -80,11 +81,12 @@ func (b *Builder) Build(ctx context.Context, order Order) (Built, error) {
 	if err := b.start(ctx, requested, order.Start); err != nil {
 		return built, err
 	}
-	secrets := order.Secrets
+	secrets := append(order.Secrets[:len(order.Secrets):len(order.Secrets)], b.client.key)
 	if order.Start.Registry != nil {
-		secrets = append(secrets[:len(secrets):len(secrets)], order.Start.Registry.Password)
+		secrets = append(secrets, order.Start.Registry.Password)
 	}
 	built.Lines, built.Warning, err = b.wait(ctx, requested, secret.NewMasker(secrets...), order.Observe)
+	err = order.Start.explainPull(err)
 	return built, err
 }
 
@@ -194,6 +196,30 @@ func (f *BuildFailure) StepIndex() (int, bool) {
 	return number - 1, true
 }
 
+// pullRefusals are E2B's words for a base that it may not pull, or does not find: registries hide so what a login may not see.
+var pullRefusals = []string{"access denied to '", "authentication required", "error getting auth option", "the image or tag does not exist in the registry", "verify the image name is correct", "failed to pull image '"}
+
+// explainPull adds to a build that failed on its base which login E2B had for it.
+func (s BuildStart) explainPull(err error) error {
+	var failed *BuildFailure
+	var p *problem.Problem
+	if !errors.As(err, &failed) || !errors.As(err, &p) || p.Advice != "" ||
+		!slices.ContainsFunc(pullRefusals, func(words string) bool { return strings.Contains(failed.Message, words) }) {
+		return err
+	}
+	said := *p
+	said.Advice = "E2B had no login for the registry: none was found. Give one in base_registry or in the provider's registries; for Amazon ECR the provider's aws gets one."
+	if s.Registry != nil {
+		from := ""
+		if s.Registry.Source != "" {
+			from = " from " + s.Registry.Source
+		}
+		said.Advice = fmt.Sprintf("E2B was given the user %q%s. Check that this login may pull the image, that it is not over, and that the image is there.", s.Registry.Username, from)
+	}
+	said.Advice += " The registry must be reachable from E2B."
+	return &said
+}
+
 // failure is what a person reads of a build that failed.
 func failure(requested RequestedBuild, reason *Reason, log *buildLog, mask secret.Masker) error {
 	f := &BuildFailure{TemplateID: requested.TemplateID, BuildID: requested.BuildID}
@@ -204,8 +230,6 @@ func failure(requested RequestedBuild, reason *Reason, log *buildLog, mask secre
 	switch {
 	case f.Message == "":
 		p.Advice = "See the build in the team's dashboard (https://e2b.dev/dashboard), or ask E2B's support with the build id."
-	case strings.Contains(f.Message, "access denied to") || strings.Contains(f.Message, "authentication required"):
-		p.Advice = "E2B could not pull the base image. Give it a login for that registry, and check that the registry can be reached from E2B."
 	case strings.Contains(f.Message, "superseded"):
 		p.Advice = "Another build of the template with the same tag was started. Each apply uses a tag of its own, so this was not made by the provider alone."
 	case strings.Contains(f.Message, "internal error") || strings.Contains(f.Message, "syncing took too long") || strings.Contains(f.Message, "unrecoverable error"):

@@ -326,8 +326,8 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		answer e2btest.StepAnswer
 		words  []string
 	}{
-		"no login":       {func(o *e2b.Order) { o.Start.Registry = nil }, e2btest.StepAnswer{Holds: "none"}, []string{"step base: access denied to 'localhost:5000/env@sha256:aa'", "Give it a login"}},
-		"wrong password": {func(o *e2b.Order) { o.Start.Registry.Password = secret.New("wrong-password") }, e2btest.StepAnswer{Holds: "none"}, []string{"you don't have permission to pull this image"}},
+		"no login":       {func(o *e2b.Order) { o.Start.Registry = nil }, e2btest.StepAnswer{Holds: "none"}, []string{"step base: access denied to 'localhost:5000/env@sha256:aa'", "E2B had no login for the registry", "base_registry"}},
+		"wrong password": {func(o *e2b.Order) { o.Start.Registry.Password = secret.New("wrong-password") }, e2btest.StepAnswer{Holds: "none"}, []string{"you don't have permission to pull this image", `the user "ci".`, "Check that this login may pull"}},
 		"never ready":    {func(o *e2b.Order) { o.Start.ReadyCommand = "is-it-ready" }, e2btest.StepAnswer{Holds: "is-it-ready", Exit: 1}, []string{"step finalize: ready command failed: ready command timed out after 10m0s", "Template is not ready: exit status 1"}},
 		"start command":  {func(o *e2b.Order) { o.Start.StartCommand = "start-it" }, e2btest.StepAnswer{Holds: "start-it", Exit: 3}, []string{"start command failed: error running start command: exit status 3"}},
 		"E2B's own":      {func(*e2b.Order) {}, e2btest.StepAnswer{Holds: "pip", Message: "An internal error occurred. Please try again or contact support with the build ID."}, []string{"not the configuration"}},

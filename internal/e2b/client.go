@@ -1,13 +1,16 @@
 package e2b
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -59,6 +62,10 @@ type Client struct {
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) (*Client, error) {
 	c := &Client{key: o.APIKey, domain: o.Domain, userAgent: o.UserAgent, clock: o.Clock, logger: o.Logger}
+	if strings.ContainsFunc(c.key.Reveal(), unicode.IsControl) {
+		return nil, &problem.Problem{Title: "Control character in the E2B API key", Path: []any{"e2b", "api_key"}, Cause: errors.New("the key holds a line break or another control character, which cannot be sent"),
+			Advice: "A file ends with a line break: trimspace(file(\"…\")) leaves it out."}
+	}
 	if c.domain == "" {
 		c.domain = DefaultDomain
 	}
@@ -108,6 +115,15 @@ func NewTransport() http.RoundTripper {
 	transport = transport.Clone()
 	transport.ResponseHeaderTimeout = 90 * time.Second
 	return transport
+}
+
+// InTheClear is the host to which the key goes without TLS, and "" where it does not: loopback is this machine.
+func (c *Client) InTheClear() string {
+	address := net.ParseIP(c.api.Hostname())
+	if c.key.Empty() || c.api.Scheme != "http" || address.IsLoopback() || c.api.Hostname() == "localhost" {
+		return ""
+	}
+	return c.api.Host
 }
 
 // Format keeps the key out of every way of printing a client.

@@ -32,6 +32,7 @@ func TestAddressesAreChecked(t *testing.T) {
 		"not an address":      {e2b.Options{APIURL: "https://a:canary%zz@"}, "Not an address of the E2B API"},
 		"sandbox, no host":    {e2b.Options{SandboxURL: "https://"}, "Not an address of E2B sandboxes"},
 		"sandbox, other kind": {e2b.Options{SandboxURL: "ftp://x"}, "Not an address of E2B sandboxes"},
+		"key with a line end": {e2b.Options{APIKey: secret.New("canary\n")}, "Control character in the E2B API key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := e2b.New(tt.options)
@@ -186,6 +187,21 @@ func TestWhatIsAskedAgain(t *testing.T) {
 	}
 }
 
+// What E2B answered before time ran out, in a request that was asked again, is what a person needs to know.
+func TestTheWordsBeforeTimeRanOutAreKept(t *testing.T) {
+	const route = "GET /templates/{templateID}"
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: route, Status: 500, Message: "no database"}, e2btest.Fault{Route: route, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.Template(ctx, id)
+	says(t, err, "500 Internal Server Error: no database", "context canceled")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended by %v", err)
+	}
+	w.asked(t, route, 2)
+}
+
 func TestRefusedConnectionsAreTriedAgainEvenForCreates(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	w.Close()
@@ -313,6 +329,50 @@ func TestTemplatesInUse(t *testing.T) {
 	says(t, err, "400 Bad Request: Invalid template ID")
 	if len(w.clock.Slept()) != slept {
 		t.Error("waited for a refusal that has nothing to do with sandboxes")
+	}
+}
+
+// Time may run out while E2B is asked again, not only in between: what it said before is told all the same.
+func TestTemplatesInUseWhenTimeRunsOutInARequest(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	w.AddSandbox("acme-team/agent", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Inject(e2btest.Fault{Route: "DELETE /templates/{templateID}", Skip: 1, Hold: true, Before: func(e2btest.Request) { cancel() }})
+	_, err := w.client.DeleteUnused(ctx, id)
+	p := asProblem(t, err, "because there are paused sandboxes using it", "0 running and 1 paused", "context canceled")
+	if p.Title != "E2B template is still used by sandboxes" {
+		t.Error(p.Title)
+	}
+}
+
+// deadlines notes how long each request may take.
+type deadlines struct {
+	next http.RoundTripper
+	took map[string]time.Duration
+}
+
+func (d deadlines) RoundTrip(request *http.Request) (*http.Response, error) {
+	if at, ok := request.Context().Deadline(); ok {
+		d.took[request.Method] = time.Until(at)
+	}
+	return d.next.RoundTrip(request)
+}
+
+// An upload of 8 MiB takes longer than a minute where the line out is slow.
+func TestLargeUploadsHaveMoreTime(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	noted := deadlines{&http.Transport{DisableKeepAlives: true}, map[string]time.Duration{}}
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: w.URL, Transport: noted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Upload(t.Context(), id, e2b.Archive{Hash: strings.Repeat("a", 64), Tar: make([]byte, 8<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	if get, put := noted.took["GET"], noted.took["PUT"]; get > time.Minute || put < 2*time.Minute {
+		t.Errorf("a GET may take %s, the upload %s", get, put)
 	}
 }
 

@@ -45,11 +45,16 @@ func InUse(err error) bool {
 // there is false, without an error, where E2B answered that it has no such template.
 func (c *Client) DeleteUnused(ctx context.Context, id string) (there bool, err error) {
 	began := c.clock.Now()
+	var refused error
 	for pause := deletePause; ; pause = min(2*pause, deletePauseMax) {
 		there, err := c.deleteTemplate(ctx, id)
+		if ended := ctx.Err(); err != nil && ended != nil && refused != nil && !InUse(err) {
+			return true, c.stillUsed(ctx, id, refused, ended, c.clock.Now().Sub(began))
+		}
 		if !InUse(err) {
 			return there, err
 		}
+		refused = err
 		c.logger.InfoContext(ctx, "E2B keeps the template while sandboxes use it", "template", id, "answer", requestError(err).Message, "wait", pause)
 		if slept := c.clock.Sleep(ctx, retry.Jitter(pause)); slept != nil {
 			return true, c.stillUsed(ctx, id, err, slept, c.clock.Now().Sub(began))
@@ -62,7 +67,7 @@ func (c *Client) stillUsed(ctx context.Context, id string, refused, ended error,
 	defer cancel()
 	p := &problem.Problem{Title: "E2B template is still used by sandboxes", Object: fmt.Sprintf("template %s, after %s", id, waited.Round(time.Second)),
 		Cause:  errors.Join(requestError(refused), ended),
-		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or give the deletion more time."}
+		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or raise timeouts.delete to wait for them longer."}
 	used, err := c.Sandboxes(ctx, SandboxFilter{Template: id, States: []SandboxState{SandboxRunning, SandboxPaused}})
 	if err != nil {
 		p.Advice += " They could not be counted: " + err.Error() + "."

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -102,6 +103,8 @@ func CheckSource(source string) error {
 	switch {
 	case source == "":
 		p.Cause = errors.New("it is empty")
+	case scpForm.MatchString(source):
+		p.Cause = errors.New("it is the address of a Git repository, and files are taken one by one")
 	case remote && scheme != "https":
 		p.Cause = fmt.Errorf("it begins with %q", scheme+"://")
 	case remote:
@@ -115,6 +118,9 @@ func CheckSource(source string) error {
 	return p
 }
 
+// scpForm is a Git address as in "git@github.com:e2b-dev/code-interpreter".
+var scpForm = lazyregexp.New(`^[A-Za-z0-9._-]+@[^/:]+:`)
+
 // remote is the address that the files are fetched from; "" if they are uploaded.
 func (i Interpreter) remote() string {
 	if !strings.Contains(i.Source, "://") {
@@ -126,6 +132,13 @@ func (i Interpreter) remote() string {
 // local reads the files of a folder, by path, and checks their digests.
 func (i Interpreter) local() (map[string][]byte, error) {
 	m := readManifest()
+	info, err := os.Stat(i.Source)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is a file, not a folder")
+	}
+	if err != nil {
+		return nil, i.notTaken(m, i.Source, err)
+	}
 	files := map[string][]byte{}
 	for _, f := range m.Files {
 		content, err := os.ReadFile(filepath.Join(i.Source, filepath.FromSlash(m.Folder), filepath.FromSlash(f.Path)))
@@ -135,10 +148,14 @@ func (i Interpreter) local() (map[string][]byte, error) {
 			}
 		}
 		if err != nil {
-			return nil, &problem.Problem{Title: "Code-interpreter server cannot be taken from the folder", Path: []any{"code_interpreter", "source"}, Object: m.Folder + "/" + f.Path, Cause: err,
-				Advice: "The folder is to be a checkout of github.com/e2b-dev/code-interpreter at " + m.Commit + "."}
+			return nil, i.notTaken(m, m.Folder+"/"+f.Path, err)
 		}
 		files["source/"+m.Folder+"/"+f.Path] = content
 	}
 	return files, nil
+}
+
+func (i Interpreter) notTaken(m manifest, object string, err error) error {
+	return &problem.Problem{Title: "Code-interpreter server cannot be taken from the folder", Path: []any{"code_interpreter", "source"}, Object: object, Cause: err,
+		Advice: "The folder is to be a checkout of github.com/e2b-dev/code-interpreter at " + m.Commit + "."}
 }

@@ -63,18 +63,21 @@ func CheckTag(tag string) *problem.Problem {
 	case len(tag) > maxName:
 		p.Cause = fmt.Errorf("it has %d characters", utf8.RuneCountInString(tag))
 		p.Object = fmt.Sprintf("%q…", strings.ToValidUTF8(tag[:40], ""))
+	case uuidRule.MatchString(kept):
+		p.Cause = fmt.Errorf("it reads as a UUID, which E2B takes for a build id")
 	case kept != tag && tagRule.MatchString(kept):
 		p.Cause = fmt.Errorf("E2B would keep it as %q", kept)
 		p.Advice += fmt.Sprintf(" Write %q.", kept)
 	case !tagRule.MatchString(tag):
 		p.Cause = fmt.Errorf("it holds %q", strings.TrimFunc(tag, func(r rune) bool { return tagRule.MatchString(string(r)) }))
-	case uuidRule.MatchString(tag):
-		p.Cause = fmt.Errorf("it reads as a UUID, which E2B takes for a build id")
 	default:
 		return nil
 	}
 	return p
 }
+
+// IsBuildID tells whether a text is the id of a build, as E2B writes it or in capitals.
+func IsBuildID(text string) bool { return uuidRule.MatchString(strings.ToLower(text)) }
 
 // Reference is what launches exactly one build: "<team>/<template>:<build id>", by the name that E2B gave.
 func Reference(name, buildID string) string { return name + ":" + buildID }

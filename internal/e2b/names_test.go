@@ -54,7 +54,7 @@ func TestTags(t *testing.T) {
 	for tag, words := range map[string][]string{
 		"prod": nil, "v1.2.3": nil, "dl-" + strings.Repeat("0", 64) + "-01234567": nil, "default": nil,
 		"Prod": {`E2B would keep it as "prod"`}, "a/b": {`it holds "/"`}, "a:b": {`it holds ":"`}, "": {"it is empty"}, strings.Repeat("a", 129): {"it has 129 characters"},
-		"3f6c0000-0000-4000-8000-000000000000": {"it reads as a UUID"}, strings.Repeat("0", 32): {"it reads as a UUID"},
+		"3f6c0000-0000-4000-8000-000000000000": {"it reads as a UUID"}, "3F6C0000-0000-4000-8000-00000000000A": {"it reads as a UUID"}, strings.Repeat("0", 32): {"it reads as a UUID"},
 	} {
 		t.Run(tag, func(t *testing.T) {
 			p := e2b.CheckTag(tag)

@@ -1,6 +1,7 @@
 package e2b
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
@@ -24,4 +25,17 @@ func SplitOwnTag(tag string) (cacheKey, nonce string, ours bool) {
 		return "", "", false
 	}
 	return "sha256:" + found[1], found[2], true
+}
+
+// MadeHere tells whether a template was made by a build of ours, not taken over: the oldest of its builds carries a tag of
+// ours. One without builds proves nothing.
+func MadeHere(template Template, tags []Tag) bool {
+	if len(template.Builds) == 0 {
+		return false
+	}
+	oldest := template.Builds[len(template.Builds)-1].BuildID
+	return slices.ContainsFunc(tags, func(tag Tag) bool {
+		_, _, ours := SplitOwnTag(tag.Tag)
+		return ours && tag.BuildID == oldest
+	})
 }

@@ -2,6 +2,7 @@ package e2b
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -33,10 +34,43 @@ func (i Instructions) Explain(err error) error {
 	var list problem.List
 	for _, p := range problem.From(err, "E2B template build failed") {
 		said := *p
-		said.Path, said.Object = at.Path, p.Object+": "+at.Does
+		said.Path, said.Object = at.Path, p.Object+": "+at.said()
+		if said.Advice == "" {
+			said.Advice = at.advice()
+		}
 		list = append(list, &said)
 	}
 	return list
+}
+
+// said is what the step does, and the argument that made it.
+func (o Origin) said() string {
+	var argument strings.Builder
+	for _, part := range o.Path {
+		if index, isIndex := part.(int); isIndex {
+			fmt.Fprintf(&argument, "[%d]", index)
+		} else {
+			fmt.Fprint(&argument, part)
+		}
+	}
+	if named := argument.String(); named != "" && named != o.Does {
+		return o.Does + " (" + named + ")"
+	}
+	return o.Does
+}
+
+// advice is for a step that failed for a reason of its own, which its log tells.
+func (o Origin) advice() string {
+	if len(o.Path) == 0 {
+		return ""
+	}
+	switch o.Path[0] {
+	case "code_interpreter":
+		return "E2B's builder takes the server's files from code_interpreter.source, by default from GitHub. If it does not reach that, set source to a mirror that it does reach, or to the folder of a checkout on this machine, which is uploaded."
+	case "lock":
+		return "E2B's builder takes the packages from the public index, without a login. Build what is not there into a base first, with datalayer_environment."
+	}
+	return ""
 }
 
 // Report is what the last program of a template told of it.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -215,6 +216,18 @@ func TestRecipe_TakesALocalSourceByItsDigests(t *testing.T) {
 	if text := told(err); !strings.Contains(text, "template/server/api/models/__init__.py") || !strings.Contains(text, recipe.Interpreter.Commit) {
 		t.Errorf("an empty folder gives %s", text)
 	}
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for source, words := range map[string]string{nowhere: "no such file or directory", file: "it is a file, not a folder"} {
+		recipe.Interpreter.Source = source
+		_, err := recipe.Instructions()
+		if text := told(err); !strings.Contains(text, source) || !strings.Contains(text, words) || strings.Contains(text, "template/server") {
+			t.Errorf("%s gives %s", source, text)
+		}
+	}
 }
 
 // E2B's builder logs a program's output by what one read of the pipe gave, and trims each part.
@@ -260,7 +273,7 @@ func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
 func TestCheckSource(t *testing.T) {
 	for source, good := range map[string]bool{
 		e2b.InterpreterSource: true, "https://mirror.example.com/ci": true, "./checkout": true, "/srv/ci": true,
-		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false,
+		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false, "git@github.com:e2b-dev/code-interpreter": false, "me@work/checkout": true,
 	} {
 		if err := e2b.CheckSource(source); (err == nil) != good {
 			t.Errorf("%q: %v", source, err)

@@ -19,8 +19,8 @@ import (
 const (
 	// maxBody bounds what is read of one answer: the largest is a list of 100 templates, far below it.
 	maxBody = 32 << 20
-	// requestTimeout bounds one attempt, as E2B's own SDKs do.
-	requestTimeout = 60 * time.Second
+	// requestTimeout bounds one attempt, as E2B's own SDKs do, beside a second for each slowest bytes that are sent.
+	requestTimeout, slowest = 60 * time.Second, 64 << 10
 	// slotPause is about the first pause of a create that waits for another build of the team to end, and slotPauseMax the longest.
 	slotPause, slotPauseMax = 5 * time.Second, 30 * time.Second
 )
@@ -84,11 +84,18 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 		}
 		k.raw = body
 	}
+	var before *Error
 	for attempt, slots := 1, 0; ; {
 		got, failed := c.once(ctx, k)
 		if failed == nil {
 			return got, nil
 		}
+		if before != nil && !k.changes && failed.Status == 0 && ctx.Err() != nil {
+			// Time ran out while it was asked again: what came before says more.
+			before.Cause = errors.Join(before.Cause, failed.Cause)
+			return nil, before
+		}
+		before = failed
 		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
 		switch {
 		case k.slot && failed.Status == http.StatusTooManyRequests && failed.retryAfter == 0:
@@ -122,7 +129,7 @@ func (k call) repeatable(failed *Error) bool {
 }
 
 func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout+time.Duration(len(k.raw)/slowest)*time.Second)
 	defer cancel()
 	response, failed := c.open(ctx, k)
 	if failed != nil {

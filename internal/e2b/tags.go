@@ -60,7 +60,7 @@ func newest(all []Tag) []Tag {
 }
 
 // AssignTags puts tags on a build that is ready, and so moves them there if another build had them. The template is
-// given by name. An answer that was lost is made up for by a look at where the tags point to.
+// given by id or name. An answer that was lost is made up for by a look at where the tags point to.
 func (c *Client) AssignTags(ctx context.Context, template, buildID string, tags ...string) error {
 	const title = "Tags could not be put on the E2B build"
 	target := Reference(template, buildID)
@@ -97,7 +97,7 @@ func (c *Client) RemoveTags(ctx context.Context, template string, tags ...string
 // RemoveTagsFrom takes tags off a build that they were put on, and gives those that it leaves, each with the reason: one
 // that was moved to another build since, and one without which a build may launch no more. E2B removes a tag with its
 // whole history, so that a build from which it was moved away long ago may hang on it.
-func (c *Client) RemoveTagsFrom(ctx context.Context, templateID, name, buildID string, tags ...string) (left problem.List, err error) {
+func (c *Client) RemoveTagsFrom(ctx context.Context, templateID, buildID string, tags ...string) (left problem.List, err error) {
 	known, err := c.Tags(ctx, templateID)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (c *Client) RemoveTagsFrom(ctx context.Context, templateID, name, buildID s
 			return left, nil
 		}
 	}
-	return left, c.RemoveTags(ctx, name, ours...)
+	return left, c.RemoveTags(ctx, templateID, ours...)
 }
 
 func pointTo(known []Tag, buildID string, tags []string) bool {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 // BuildRequest asks for a build of a template, which is made if the team has none of that name.
@@ -107,7 +110,27 @@ func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (Reques
 		}
 		return nil
 	}})
-	return got, report("E2B did not take the template build", request.Name, err)
+	return got, limited(report("E2B did not take the template build", request.Name, err))
+}
+
+// limits are the beginnings of what E2B says of a build that is larger than the team may have, and the argument.
+var limits = map[string]string{"CPU count": "cpu_count", "Memory": "memory_mb"}
+
+// limited points to the argument that E2B refused.
+func limited(err error) error {
+	var p *problem.Problem
+	e := requestError(err)
+	if e == nil || e.Status != http.StatusBadRequest || !errors.As(err, &p) {
+		return err
+	}
+	for words, argument := range limits {
+		if strings.HasPrefix(e.Message, words) {
+			said := *p
+			said.Path, said.Advice = []any{argument}, "Lower it, or have E2B raise what the team may have. Builds of today are not changed."
+			return &said
+		}
+	}
+	return err
 }
 
 // Template reads a template by its id, with all its builds.
@@ -131,6 +154,27 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 		return buildID == "" || template.Build(buildID) == nil, nil
 	})
 	return template, report("E2B template could not be read", id, err)
+}
+
+// MadeBy tells whether a template was made by the request that gave this build: the build is its oldest. A template just
+// made may not be shown for a moment, and until it is nobody can tell.
+func (c *Client) MadeBy(ctx context.Context, build RequestedBuild) (bool, error) {
+	for look := 1; ; look++ {
+		found, err := c.Template(ctx, build.TemplateID)
+		n := len(found.Builds)
+		if err == nil && n > 0 {
+			return found.Builds[n-1].BuildID == build.BuildID, nil
+		}
+		if err == nil {
+			err = &problem.Problem{Title: "E2B template could not be told from another's", Object: named(build.TemplateID, build.BuildID), Cause: errors.New("E2B lists no build of it"),
+				Advice: "Apply again: it is looked at again before anything is built in it or deleted."}
+		} else if !NotFound(err) {
+			return false, err
+		}
+		if look == lookups || c.clock.Sleep(ctx, lookPause) != nil {
+			return false, err
+		}
+	}
 }
 
 // Templates lists the team's templates, the newest first.

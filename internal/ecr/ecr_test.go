@@ -326,6 +326,17 @@ func TestATokenOpensItsRepositoryAlone(t *testing.T) {
 	}
 }
 
+// Where nobody asked for AWS, the refusal says that one can.
+func TestARefusalSaysThatAWSCanBeAsked(t *testing.T) {
+	r := newRig(t)
+	client := image.New(image.Options{Credentials: credential.NewResolver(nil), Transport: r.Client(t).Transport})
+	_, err := client.Inspect(t.Context(), r.repo.WithDigest("sha256:"+strings.Repeat("0", 64)))
+	var p *problem.Problem
+	if !image.Denied(err) || !errors.As(err, &p) || !strings.Contains(p.Detail(), "set aws = {} in the provider") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What says yes to a deletion and names nothing has deleted nothing that is known.
 func TestAYesThatNamesNoImageIsNoDeletion(t *testing.T) {
 	r := newRig(t)

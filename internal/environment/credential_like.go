@@ -19,6 +19,8 @@ var (
 		{"an AWS access key id", lazyregexp.New(`\b(AKIA|ASIA)[0-9A-Z]{16}\b`)},
 		{"a GitHub token", lazyregexp.New(`\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}`)},
 		{"an API key", lazyregexp.New(`\bsk-[A-Za-z0-9_-]{16,}`)},
+		{"an E2B API key", lazyregexp.New(`\be2b_[0-9a-f]{40}\b`)},
+		{"a Daytona API key", lazyregexp.New(`\bdtn_[0-9a-f]{32,}\b`)},
 		{"a Slack token", lazyregexp.New(`\bxox[a-z]-[A-Za-z0-9-]{8,}`)},
 		{"a private key in PEM form", lazyregexp.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
 		{"a JSON Web Token", lazyregexp.New(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`)},

@@ -15,25 +15,29 @@ type Known struct {
 	// Python is "3.13" or "3.13.5", Platforms are in OCI spelling.
 	Python    string
 	Platforms []string
+	// Libc is the C library.
+	Libc lock.Libc
 	// Packages are name to version, the names in any spelling.
 	Packages map[string]string
 }
 
-// CheckLock says where a lock was made for another base: for another Python or platform, by its own header, or with
-// another version of a package that sandboxes run on. Paths are "lock". pip check judges all else.
+// CheckLock says where a lock was made for another base: for another Python, platform or C library, by its own header,
+// or with another version of a package that sandboxes run on. Paths are "lock". pip check judges all else.
 func (b Known) CheckLock(locked *lock.Lock) problem.List {
 	var faults problem.List
 	stale := func(title, object, cause, advice string) {
 		faults = append(faults, &problem.Problem{Title: title, Path: []any{"lock"}, Object: object, Cause: fmt.Errorf("%s", cause), Advice: advice})
 	}
 	made := locked.MadeFor()
-	if b.Python != "" && made.Python != "" && minor(made.Python) != minor(b.Python) {
+	if b.Python != "" && made.Python != "" && lock.MajorMinor(made.Python) != lock.MajorMinor(b.Python) {
 		stale("Lock is for another Python", "Python "+made.Python, fmt.Sprintf("the lock was resolved for Python %s, and the base has %s", made.Python, b.Python),
-			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", minor(b.Python)))
+			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", lock.MajorMinor(b.Python)))
 	}
 	if made.Platform != "" && len(b.Platforms) > 0 && !slices.Equal(b.Platforms, []string{made.Platform}) {
 		stale("Lock is for another platform", made.Platform, fmt.Sprintf("the lock was resolved for %s, and the image is for %s", made.Platform, strings.Join(b.Platforms, ", ")),
 			"Resolve it again for the platform of the image (`--python-platform`), or for all platforms (`--universal`).")
+	} else if err := b.Libc.Runs(made.PythonPlatform); err != nil {
+		stale("Lock is for another C library", made.PythonPlatform, err.Error(), "Resolve it again for the C library of the base (`--python-platform`), or on a base that has the other one.")
 	}
 	has := map[string]string{}
 	for name, version := range b.Packages {
@@ -48,9 +52,4 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 			"Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version.")
 	}
 	return faults
-}
-
-func minor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }

@@ -18,12 +18,17 @@ func TestCheckLock(t *testing.T) {
 		known environment.Known
 		want  []string
 	}{
-		"nothing known":         {header + pin("six==1"), environment.Known{}, nil},
-		"all as made for":       {header + pin("ipykernel==7.1.0"), environment.Known{Python: "3.12.5", Platforms: amd64, Packages: map[string]string{"ipykernel": "7.1"}}, nil},
-		"a lock that tells not": {pin("six==1"), environment.Known{Python: "3.13", Platforms: arm64}, nil},
-		"another Python":        {header + pin("six==1"), environment.Known{Python: "3.13", Platforms: amd64}, []string{"Lock is for another Python: Python 3.12: the lock was resolved for Python 3.12, and the base has 3.13"}},
-		"another platform":      {header + pin("six==1"), environment.Known{Python: "3.12", Platforms: arm64}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64"}},
-		"a platform more":       {header + pin("six==1"), environment.Known{Platforms: append(arm64, amd64...)}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64, linux/amd64"}},
+		"nothing known":          {header + pin("six==1"), environment.Known{}, nil},
+		"all as made for":        {header + pin("ipykernel==7.1.0"), environment.Known{Python: "3.12.5", Platforms: amd64, Packages: map[string]string{"ipykernel": "7.1"}}, nil},
+		"a lock that tells not":  {pin("six==1"), environment.Known{Python: "3.13", Platforms: arm64}, nil},
+		"another Python":         {header + pin("six==1"), environment.Known{Python: "3.13", Platforms: amd64}, []string{"Lock is for another Python: Python 3.12: the lock was resolved for Python 3.12, and the base has 3.13"}},
+		"another platform":       {header + pin("six==1"), environment.Known{Python: "3.12", Platforms: arm64}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64"}},
+		"a platform more":        {header + pin("six==1"), environment.Known{Platforms: append(arm64, amd64...)}, []string{"Lock is for another platform: linux/amd64: the lock was resolved for linux/amd64, and the image is for linux/arm64, linux/amd64"}},
+		"the C library made for": {header + pin("six==1"), environment.Known{Platforms: amd64, Libc: lock.Libc{Name: "glibc", Version: "2.28"}}, nil},
+		"an older C library": {header + pin("six==1"), environment.Known{Platforms: amd64, Libc: lock.Libc{Name: "glibc", Version: "2.27"}},
+			[]string{"Lock is for another C library: x86_64-manylinux_2_28: it needs glibc 2.28, and the base has glibc 2.27"}},
+		"another C library": {"# platform: x86_64-unknown-linux-musl\n" + pin("six==1"), environment.Known{Libc: lock.Libc{Name: "glibc", Version: "2.41"}},
+			[]string{"Lock is for another C library: x86_64-unknown-linux-musl: it is for musl, and the base has glibc 2.41"}},
 		"kernel stack": {pin("jupyter_client==8.0.0") + pin("six==1"), environment.Known{Packages: map[string]string{"Jupyter.Client": "8.10.0", "six": "2"}},
 			[]string{"Lock would replace the kernel stack: line 1 (jupyter-client): the lock has 8.0.0, and the base has 8.10.0"}},
 		"all at once": {header + pin("ipykernel==6.0.0"), environment.Known{Python: "3.13", Platforms: arm64, Packages: map[string]string{"ipykernel": "7.4.0"}}, []string{

@@ -45,10 +45,10 @@ func ValidateEnv(name, value string) problem.List {
 	case reservedEnv[name] || strings.HasPrefix(name, "LD_"):
 		return fault("Reserved environment variable", "HOME, PATH, LANG, LC_ALL, TZ, PYTHONHOME, PYTHONPATH and LD_* belong to "+Contract+" and are set by the base. Remove it.")
 	case word != "":
-		return fault("Environment variable named like a credential", fmt.Sprintf("The name holds %q. Variables are written into the image, where anyone who can pull it reads them: "+
-			"give credentials to a sandbox when it is started, never to the image. If this is no credential, choose a name without that word.", word))
+		return fault("Environment variable named like a credential", fmt.Sprintf("The name holds %q. Variables are written into the artifact, where anyone who can launch it reads them: "+
+			"give credentials to a sandbox when it is started, never to the artifact. If this is no credential, choose a name without that word.", word))
 	case kind != "":
-		return fault("Environment variable holds a credential", "The value looks like "+kind+". Variables are written into the image, where anyone who can pull it reads them: "+
+		return fault("Environment variable holds a credential", "The value looks like "+kind+". Variables are written into the artifact, where anyone who can launch it reads them: "+
 			"give credentials to a sandbox when it is started, and revoke this one if it was committed.")
 	case hasControl(value, ""):
 		return fault("Control character in an environment variable", "A value may not hold line breaks or other control characters: on some services they would start another build instruction. Use files for such content.")

@@ -206,11 +206,18 @@ type answer struct {
 
 // send makes the request, with retries where repeating it is safe. Any answer but 2xx is an *Error.
 func (c *Client) send(ctx context.Context, k call) (*answer, error) {
+	var before *Error
 	for attempt := 1; ; attempt++ {
 		got, failed := c.once(ctx, k)
 		if failed == nil {
 			return got, nil
 		}
+		if before != nil && (k.method == http.MethodGet || k.method == http.MethodHead) && failed.Status == 0 && ctx.Err() != nil {
+			// Time ran out while it was asked again: what came before says more.
+			before.Cause = errors.Join(before.Cause, failed.Cause)
+			return nil, before
+		}
+		before = failed
 		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
 		if !again || !repeatable(k.method, failed) {
 			return nil, failed

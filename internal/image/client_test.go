@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,6 +226,26 @@ func TestCancelDuringAPauseIsSeen(t *testing.T) {
 	_, err := c.Head(ctx, f.repo, "v1")
 	if !errors.Is(err, context.Canceled) || Transient(err) || len(f.requests()) != 1 {
 		t.Errorf("got %v after %q", err, f.requests())
+	}
+}
+
+// What the registry answered before time ran out, in a request that was asked again, is what a person needs to know.
+func TestTheWordsBeforeTimeRanOutAreKept(t *testing.T) {
+	f := newFake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var asked atomic.Int32
+	f.on("HEAD", "manifests/v1", func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			answering(503, "", "")(w, r)
+			return
+		}
+		cancel()
+		<-r.Context().Done()
+	})
+	c, _ := newClient(t, nil)
+	_, err := c.Head(ctx, f.repo, "v1")
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "503 Service Unavailable") || asked.Load() != 2 {
+		t.Errorf("got %v after %d requests", err, asked.Load())
 	}
 }
 

@@ -11,8 +11,11 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
-// maxFindings keeps a file that is not a lock at all from drowning its reader.
-const maxFindings = 200
+// A file that is not a lock at all is not read on after maxFindings, and no more than maxShown of them drown its reader.
+const (
+	maxFindings = 200
+	maxShown    = 10
+)
 
 // reason is one way in which a lock can be wrong: what failed, and what to do.
 type reason struct{ title, advice string }
@@ -31,12 +34,16 @@ func (f findings) problems() error {
 	slices.SortStableFunc(f, func(a, b finding) int { return cmp.Compare(a.line, b.line) })
 	var list problem.List
 	for i, one := range f {
-		if i == maxFindings {
+		if i == maxShown {
+			more := fmt.Errorf("the first %d problems are shown, and %d more are not", maxShown, len(f)-maxShown)
+			if len(f) > maxFindings {
+				more = fmt.Errorf("the first %d problems are shown, and %d more are not; the rest of the text was not read", maxShown, maxFindings-maxShown)
+			}
 			list = append(list, &problem.Problem{
 				Title:  "More offending lines in the lock",
 				Path:   []any{"lock"},
 				Object: fmt.Sprintf("line %d and below", one.line),
-				Cause:  fmt.Errorf("only the first %d problems are shown; what follows was not checked", maxFindings),
+				Cause:  more,
 				Advice: "Correct those shown first. So many usually mean that the text is not a lock.",
 			})
 			break

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
@@ -20,14 +21,14 @@ var (
 )
 
 // MadeFor is what the lock was resolved for, as far as the comments before its first requirement say so: the Python as
-// "3.13" or "3.13.5", and the platform as OCI names it, or as uv does where that is no Linux. A lock for every Python and
-// platform, and one that says nothing, give "". It is no part of the digest.
+// "3.13" or "3.13.5", and the platform as OCI names it, or as uv does where that is no Linux; of a Linux also uv's name. A lock
+// for every Python and platform, and one that says nothing, give "". It is no part of the digest.
 func (l *Lock) MadeFor() Target { return l.madeFor }
 
 // Header are the comments that MadeFor reads, for a lock resolved for the target; "" where nothing of it is known.
 func (t Target) Header() string {
 	var header strings.Builder
-	for _, line := range [][2]string{{"python", t.Python}, {"platform", t.Platform}} {
+	for _, line := range [][2]string{{"python", t.Python}, {"platform", cmp.Or(t.PythonPlatform, t.Platform)}} {
 		if line[1] != "" {
 			header.WriteString("# " + line[0] + ": " + line[1] + "\n")
 		}
@@ -51,7 +52,7 @@ func madeFor(physical []string) (target Target) {
 	}
 	machine, rest, _ := strings.Cut(target.Platform, "-")
 	if known, ok := otherMachines[machine]; ok && (machine == "linux" || strings.Contains(rest, "linux")) {
-		target.Platform = known
+		target.Platform, target.PythonPlatform = known, target.Platform
 	}
 	return target
 }

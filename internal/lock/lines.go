@@ -17,7 +17,7 @@ var (
 	tooLarge = reason{"Lock too large", "Pass a requirements file made by `uv pip compile --generate-hashes`."}
 	notUTF8  = reason{"Lock that is not UTF-8", "Save the file as UTF-8; a shell's `>` may have written UTF-16."}
 	control  = reason{"Control character in the lock", "Remove the character; a lock is plain text."}
-	empty    = reason{"Lock without requirements", "Name at least one package, or leave `lock` out to install nothing."}
+	empty    = reason{"Lock without requirements", "Name at least one package, or leave the argument out."}
 	notAList = reason{"Lock in another format", "Export it: `uv export --format requirements.txt` or `--format pylock.toml`, or `uv pip compile --generate-hashes`."}
 
 	otherFormat = lazyregexp.New(`^(\{|\[\[?[A-Za-z_-]+\]|version\s*=\s*\d)`)

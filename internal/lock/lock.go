@@ -61,7 +61,7 @@ type Lock struct {
 
 // Parse reads a requirements file or a pylock.toml by the rules of hash-checking mode and of this package. The error is
 // a problem.List with every offending line, in order, each with its line number and, where one can be told, its
-// package (in a pylock.toml, the line where the package begins); beyond 200 it stops, and a last problem says where.
+// package (in a pylock.toml, the line where the package begins); of more than ten, the first ten and one that says how many more.
 func Parse(text string) (*Lock, error) {
 	physical, bad := physicalLines(text)
 	if bad != nil {

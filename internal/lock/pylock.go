@@ -26,6 +26,7 @@ var (
 	pylockDigest     = reason{"Malformed hash in pylock.toml", "SHA-256 has 64 hex digits, SHA-384 has 96, and SHA-512 has 128: `pip hash <file>` prints them."}
 	pylockNoVersion  = reason{"Package without a version in pylock.toml", "Add `version`, or name files that give the package's name and version."}
 	pylockDisagrees  = reason{"Files of several versions in pylock.toml", "Keep the files of one version, and write it as `version`."}
+	pylockLogin      = reason{"Login in pylock.toml", "Remove it from the address, which nothing is fetched from: packages come from an index, and its login is given where they are installed."}
 	pylockUnportable = reason{"Marker in pylock.toml that requirements cannot carry", "Remove the comparison; pip would take its literal for a comment, an option or a variable."}
 )
 

@@ -3,6 +3,7 @@ package lock
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -11,10 +12,18 @@ import (
 // indexed reads a wheel or sdist. Only its hashes are kept: it comes from the environment's index, not from its URL.
 func (t *pylockTable) indexed(r *Requirement) {
 	t.hashes(r)
-	url, _ := t.text("url")
+	remote, _ := t.text("url")
 	local, _ := t.text("path")
-	if isPath(url) || url == "" && local != "" {
-		t.report("", localPath, "%s is %s, which only this machine could read", t.where, shown(cmp.Or(url, local)))
+	if isPath(remote) || remote == "" && local != "" {
+		t.report("", localPath, "%s is %s, which only this machine could read", t.where, shown(cmp.Or(remote, local)))
+	}
+	t.noLogin("url", remote)
+}
+
+// noLogin refuses an address with a user or password, read or not: a lock goes to state as it is.
+func (t *pylockTable) noLogin(key, address string) {
+	if parsed, err := url.Parse(address); err == nil && parsed.User != nil || err != nil && userinfo.MatchString(address) {
+		t.report("", pylockLogin, "%s holds a user or password; a lock is not secret", t.in(key))
 	}
 }
 
@@ -84,13 +93,13 @@ func (t *pylockTable) agree(r *Requirement, files []*pylockTable) {
 // fileVersion is the version that the file's name gives, or why it gives none.
 func (t *pylockTable) fileVersion(pkg string) (version, cause string) {
 	name, _ := t.text("name")
-	url, _ := t.text("url")
+	remote, _ := t.text("url")
 	local, _ := t.text("path")
 	switch {
 	case name != "":
 		return versionInFile(name, pkg)
-	case url != "":
-		return versionInURL(url, pkg)
+	case remote != "":
+		return versionInURL(remote, pkg)
 	}
 	return versionInFile(path.Base(strings.ReplaceAll(local, `\`, "/")), pkg)
 }

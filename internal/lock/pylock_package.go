@@ -30,6 +30,8 @@ func (p *parser) pylockPackage(t pylockTable, sets markerSets) {
 		t.report("name", pylockName, "%s is written %s in normal form", shown(name), normal)
 	}
 	r.python = t.requiresPython()
+	index, _ := t.text("index")
+	t.noLogin("index", index)
 	t.source(&r, t.version(&r))
 	slices.Sort(r.Hashes)
 	r.Hashes = slices.Compact(r.Hashes)

@@ -192,6 +192,10 @@ func TestRefusedPylockPackages(t *testing.T) {
 		"archive without hashes":     {attrs("archive = {url = '" + url + "'}"), pylockHashes, "line 3 (attrs)", "packages[0].archive.hashes is missing"},
 		"wheel of a path":            {attrs("wheels = [{path = './attrs-1-py3-none-any.whl', hashes = " + shaA + "}]"), localPath, "line 3 (attrs)", `packages[0].wheels[0] is "./attrs-1-py3-none-any.whl"`},
 		"wheel of a file URL":        {attrs("wheels = [{url = 'file:///attrs-1-py3-none-any.whl', hashes = " + shaA + "}]"), localPath, "line 3 (attrs)", "which only this machine could read"},
+		"wheel with a login":         {attrs("wheels = [{url = 'https://robot:hunter2@files.example/attrs-1-py3-none-any.whl', hashes = " + shaA + "}]"), pylockLogin, "line 3 (attrs)", "packages[0].wheels[0].url holds a user or password"},
+		"sdist with a user":          {attrs("sdist = {url = 'https://hunter2@files.example/attrs-1.zip', hashes = " + shaA + "}"), pylockLogin, "line 3 (attrs)", "packages[0].sdist.url holds a user or password"},
+		"index with a login":         {wheeled("index = 'https://robot:hunter2@packages.example/simple/'"), pylockLogin, "line 3 (attrs)", "packages[0].index holds a user or password"},
+		"login that is no URL":       {wheeled("index = 'https://robot:hunter2%@packages.example/simple/'"), pylockLogin, "line 3 (attrs)", "packages[0].index holds a user or password"},
 		"wheel without hashes":       {attrs("wheels = [{name = 'attrs-1-py3-none-any.whl', hashes = {}}]"), pylockHashes, "line 3 (attrs)", "packages[0].wheels[0].hashes is missing or empty"},
 		"sdist with a weak hash":     {wheeled("sdist = {hashes = {sha1 = 'x', md5 = 'y'}}"), weakHash, "line 3 (attrs)", `packages[0].sdist.hashes has only "md5" and "sha1"`},
 		"hash too short":             {attrs("sdist = {hashes = {sha256 = 'abc'}}"), pylockDigest, "line 3 (attrs)", `packages[0].sdist.hashes.sha256: "abc" is not 64 hex digits`},
@@ -263,8 +267,8 @@ func TestRefusedPylocks(t *testing.T) {
 
 func TestOffendingPackagesAreCapped(t *testing.T) {
 	text := pylockHead + strings.Repeat("[[packages]]\n", maxFindings)
-	if list := parseProblems(t, text); len(list) != maxFindings+1 {
-		t.Errorf("%d problems, want %d", len(list), maxFindings+1)
+	if list := parseProblems(t, text); len(list) != maxShown+1 {
+		t.Errorf("%d problems, want %d", len(list), maxShown+1)
 	}
 }
 

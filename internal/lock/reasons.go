@@ -15,10 +15,10 @@ var (
 	weakHash       = reason{"Weak hash in the lock", "Give the SHA-256, SHA-384 or SHA-512 of the file: `pip hash <file>` prints it."}
 	unknownHash    = reason{"Unknown hash algorithm in the lock", "Write `--hash=sha256:<64 hex digits>`; sha384 and sha512 work too."}
 	malformedHash  = reason{"Malformed hash in the lock", "Write `--hash=sha256:<64 hex digits>`, as `uv pip compile --generate-hashes` does."}
-	environmentVar = reason{"Environment variable in the lock", "Write the value; a lock that depends on where it is read is none. For a file behind a login write `name==version`: the lock names no index, and pip asks package_index, else the one in the base's pip configuration."}
+	environmentVar = reason{"Environment variable in the lock", "Write the value; a lock that depends on where it is read is none. For a file behind a login write `name==version`: the lock names no index, and pip asks package_index where the resource has it, else the one in the base's pip configuration."}
 	nestedFile     = reason{"Nested requirements file in the lock", "Compile the other file into this one: `uv pip compile --generate-hashes` reads both."}
 	editable       = reason{"Editable requirement in the lock", "Build a wheel, publish it, and lock it by name and version."}
-	indexOption    = reason{"Package index option in the lock", "Remove the line: packages come from package_index, else from the index in the base's pip configuration (`/etc/pip.conf`), else from pip's default."}
+	indexOption    = reason{"Package index option in the lock", "Remove the line: packages come from package_index where the resource has it, else from the index in the base's pip configuration (`/etc/pip.conf`), else from pip's default."}
 	fileOption     = reason{"Option line in the lock", "Remove the line: the lock is always installed with hashes required and exactly as pinned."}
 	unknownOption  = reason{"Unknown option in the lock", "Remove the line; `--hash` is the only option of a lock, and it follows a requirement."}
 	lineOption     = reason{"Option other than --hash in the lock", "Remove the option; a requirement takes only `--hash`."}

@@ -276,16 +276,22 @@ func TestTextOfTheGreatestSizeIsRead(t *testing.T) {
 }
 
 func TestOffendingLinesAreCappedWithAWord(t *testing.T) {
-	var b strings.Builder
-	for i := range maxFindings + 50 {
-		fmt.Fprintf(&b, "p%d==1\n", i)
-	}
-	list := parseProblems(t, b.String())
-	if len(list) != maxFindings+1 {
-		t.Fatalf("%d problems, want %d", len(list), maxFindings+1)
-	}
-	last := list[maxFindings]
-	if last.Object != "line 201 and below" || !strings.Contains(last.Cause.Error(), "first 200") {
-		t.Errorf("the last problem is %q", last.Error())
+	for bad, want := range map[int]string{
+		maxShown:         "line 10 (p9): no --hash follows \"p9==1\"",
+		maxShown + 1:     "line 11 and below: the first 10 problems are shown, and 1 more are not",
+		maxFindings:      "line 11 and below: the first 10 problems are shown, and 190 more are not",
+		maxFindings + 50: "line 11 and below: the first 10 problems are shown, and 190 more are not; the rest of the text was not read",
+	} {
+		var b strings.Builder
+		for i := range bad {
+			fmt.Fprintf(&b, "p%d==1\n", i)
+		}
+		list := parseProblems(t, b.String())
+		if len(list) != min(bad, maxShown+1) {
+			t.Fatalf("%d problems of %d are shown", len(list), bad)
+		}
+		if last := list[len(list)-1]; !strings.HasSuffix(last.Error(), ": "+want) {
+			t.Errorf("of %d the last problem is %q, want %q", bad, last.Error(), want)
+		}
 	}
 }

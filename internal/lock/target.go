@@ -16,6 +16,15 @@ type Target struct {
 	Python string
 	// Platform is an OCI platform such as "linux/amd64"; "" when it is not known.
 	Platform string
+	// PythonPlatform is a Linux platform by uv's name, such as "x86_64-manylinux_2_28", which tells the C library too; ""
+	// when it is not known. No marker asks for it.
+	PythonPlatform string
+}
+
+// MajorMinor is "3.13" of "3.13.5" and of "3.13".
+func MajorMinor(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // String is "linux/amd64, Python 3.13", with what is not known left out.

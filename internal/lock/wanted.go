@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -82,6 +83,9 @@ func ParseWanted(text string) (*Wanted, error) {
 		var list string
 		list, marker, hasMarker = strings.Cut(rest, ";")
 		specifiers, cause := readSpecifiers(list)
+		if other := anotherName(list); cause != nil && other != "" {
+			return fail(wantedOne, "%s looks like another requirement", shown(other))
+		}
 		if cause != nil {
 			return fail(wantedUnread, "%w", cause)
 		}
@@ -114,6 +118,23 @@ func wantedSource(source, name string) (clean string, cause error) {
 	}
 	return clean, nil
 }
+
+// anotherName is what among the specifiers begins with a name: "pandas" of "numpy, pandas", of "numpy pandas" and of "numpy>=2 pandas"; "" for none.
+func anotherName(list string) string {
+	for one := range strings.SplitSeq(list, ",") {
+		if one = strings.TrimSpace(one); beginsWithLetter.MatchString(one) {
+			return one
+		}
+		before, after, _ := strings.Cut(one, " ")
+		after = strings.TrimSpace(after)
+		if parts := specifier.FindStringSubmatch(before); parts != nil && parts[2] != "" && beginsWithLetter.MatchString(after) {
+			return after
+		}
+	}
+	return ""
+}
+
+var beginsWithLetter = lazyregexp.New(`^[A-Za-z]`)
 
 // readSpecifiers reads `>=1.0, <2`, which PEP 508 allows in parentheses too.
 func readSpecifiers(list string) ([]string, error) {
@@ -151,6 +172,7 @@ func readSpecifiers(list string) ([]string, error) {
 
 var (
 	wantedLine   = reason{"Requirement that is not one line", "Write one requirement an entry; `split(\"\\n\", file(\"requirements.in\"))` makes a list of a file."}
+	wantedOne    = reason{"More than one requirement in an entry", "Write one requirement an entry, as in [\"numpy\", \"pandas>=2\"]; `split(\",\", …)` makes a list of such a text."}
 	wantedOption = reason{"Option among the requirements", "Write requirements only. The index, constraints and what may be built have arguments of their own."}
 	wantedPath   = reason{"Path among the requirements", "Publish a wheel on the index, and require it by name: a build sees no file of this machine."}
 	wantedURL    = reason{"URL requirement that cannot be resolved to a lock", "Require it by name from an index, or write `name @ https://host/path/name-version-….whl` without a login."}

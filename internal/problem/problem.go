@@ -106,3 +106,26 @@ func From(err error, title string) List {
 	}
 	return List{{Title: title, Cause: err}}
 }
+
+// Moved puts the problems within err that lie at one argument to another; any other error stays as it is. A room that
+// does not know what an argument is called on a resource names its own.
+func Moved(err error, from, to string) error {
+	var list List
+	var one *Problem
+	switch {
+	case errors.As(err, &list):
+	case errors.As(err, &one):
+		list = List{one}
+	default:
+		return err
+	}
+	moved := List{}
+	for _, p := range list {
+		said := *p
+		if len(p.Path) > 0 && p.Path[0] == from {
+			said.Path = append([]any{to}, p.Path[1:]...)
+		}
+		moved = append(moved, &said)
+	}
+	return moved.Err()
+}

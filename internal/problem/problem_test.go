@@ -19,6 +19,21 @@ func TestDetailHasAParagraphForEachPart(t *testing.T) {
 	}
 }
 
+func TestMovedChangesTheArgumentAlone(t *testing.T) {
+	plain := errors.New("words")
+	if got := problem.Moved(plain, "lock", "kernel_lock"); got != plain { //nolint:errorlint // It is the same error.
+		t.Errorf("an error without a place became %v", got)
+	}
+	list := problem.List{{Title: "one", Path: []any{"lock", 3}}, {Title: "two", Path: []any{"files"}}, {Title: "three"}}
+	moved := problem.From(problem.Moved(fmt.Errorf("outside: %w", list), "lock", "kernel_lock"), "")
+	if got, want := fmt.Sprint(moved[0].Path, moved[1].Path, moved[2].Path), "[kernel_lock 3] [files] []"; got != want {
+		t.Errorf("the places are %s, want %s", got, want)
+	}
+	if list[0].Path[0] != "lock" {
+		t.Error("the problem that was given changed")
+	}
+}
+
 func TestFromFindsProblemsHoweverWrapped(t *testing.T) {
 	one := &problem.Problem{Title: "one", Cause: context.Canceled}
 	list := problem.List{one, {Title: "two"}}

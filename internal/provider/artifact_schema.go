@@ -67,7 +67,7 @@ func sharedArguments() map[string]schema.Attribute {
 		"base_packages": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Packages that the base has, name to version. With it the plan refuses a lock that would replace the kernel stack (`ipykernel`, `jupyter-client`, `jupyter-server`) by another version; without it such a lock is installed. It is not part of the cache key."},
 		"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential by its name or value (a URL with a password too): the artifact is readable by all who can pull it."},
+			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so are values with line breaks or other control characters, and what looks like a credential by its name or value (a URL with a password too): the artifact is readable by all who can pull it."},
 		"files": schema.ListNestedAttribute{Optional: true,
 			MarkdownDescription: "Files written after the packages are installed, owned by 1000:100. At most 32, 1 MiB each, 8 MiB together. Missing folders are made with the same owner and mode 0755. The order has no meaning.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

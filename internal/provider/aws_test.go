@@ -130,6 +130,7 @@ func TestAWS_RoleOfTheBaseOfALockIsCheckedAtPlan(t *testing.T) {
 		"no ARN":    {ecrHost, `role_arn = "reader"`, `Invalid role ARN`},
 		"no user":   {"r.example.com", `password_wo = "p"`, `Missing registry user name`},
 		"empty":     {"r.example.com", `username = "u", password_wo = ""`, `Empty registry password at plan`},
+		"null":      {"r.example.com", `username = "u", password_wo = null`, `Missing registry password`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.run(t, resource.TestStep{Config: config(tt.host, tt.login), PlanOnly: true, ExpectError: regexp.MustCompile(tt.says)})

@@ -34,7 +34,9 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 		"half a kernel stack":              {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", testdata(t, "six.lock"))), says("Kernel lock is not a whole kernel stack", "ipykernel, jupyter-client, jupyter-server")},
 		"kernel stack of another Python":   {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# python: 3.12\n"+base.KernelLock)), says("Lock is for another Python", "kernel_lock", "resolved for Python 3.12", "the base has 3.13")},
 		"kernel stack of another platform": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# platform: aarch64-manylinux_2_28\n"+base.KernelLock)), says("Lock is for another platform", "kernel_lock", "resolved for linux/arm64", "linux/amd64")},
-		"no tag and no digest":             {on(s.RegistryHost+"/debian", "apt", ""), says("Plain image without a tag or digest")},
+		"no kernel stack":                  {on(plain, "apt", "  kernel_lock = \"# nothing\""), says("Lock without requirements", "kernel_lock", "or leave the argument out")},
+		"another file":                     {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", strings.Repeat("FROM debian\n", 40))), says("Unreadable line in the lock", "More offending lines in the lock", "the first 10 problems are shown, and 109 more are not")},
+		"no tag and no digest":             {on(s.RegistryHost+"/debian", "apt", ""), says("Parent image without a tag or digest")},
 		"unknown source":                   {on(plain, "conda", ""), says("Invalid python", `"image" or "apt"`)},
 	}
 	for name, test := range tests {
@@ -82,7 +84,8 @@ func TestBaseImage_DefaultsAtPlan(t *testing.T) {
 		Config:   fmt.Sprintf("resource \"datalayer_base_image\" \"b\" {\n  name = \"b\"\n  repository = %q\n}", s.repository),
 		PlanOnly: true, ExpectNonEmptyPlan: true,
 		ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
-			value("from", "docker.io/library/python:3.13-slim-bookworm"), value("python", "image"), value("kernel_lock", base.KernelLock), value("version", "1"),
+			value("from", "docker.io/library/python:3.13-slim-bookworm"), value("python", "image"), value("kernel_lock_digest", shippedKernelLock(t)), value("version", "1"),
+			plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.Null()),
 			plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("from_digest")), plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("cache_key")),
 			plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("retained"), knownvalue.ListExact(nil)),
 		}},

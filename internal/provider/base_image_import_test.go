@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
-	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 )
 
@@ -30,7 +29,7 @@ func TestBaseImage_ImportGivesItsContentBack(t *testing.T) {
 				plancheck.ExpectResourceAction(baseAddress, plancheck.ResourceActionUpdate),
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{
-				knownBase("reference", knownvalue.StringExact(imported)), knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("kernel_lock", knownvalue.StringExact(base.KernelLock)),
+				knownBase("reference", knownvalue.StringExact(imported)), knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("kernel_lock", knownvalue.Null()), knownBase("kernel_lock_digest", knownvalue.StringExact(shippedKernelLock(t))),
 				knownBase("python_version", knownvalue.StringExact("3.13")), knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{"ipykernel": matching(`^\d`)})),
 				knownBase("doctor_digest", knownvalue.StringExact(doctor.Digest().String())),
 			},

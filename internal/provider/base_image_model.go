@@ -26,10 +26,22 @@ func (m baseImageModel) key() string {
 	}.CacheKey()
 }
 
+// kernelLock is the lock that a base is built with: the one given, or the default of this release.
+func (m baseImageModel) kernelLock() types.String {
+	if m.KernelLock.IsNull() {
+		return types.StringValue(base.KernelLock)
+	}
+	return m.KernelLock
+}
+
+// ofKernelLock puts what is wrong with a lock to the argument of a base that holds it.
+func ofKernelLock(err error) error { return problem.Moved(err, "lock", "kernel_lock") }
+
 // request turns a plan, in which all arguments are known by now, into what the builder takes.
 func (m baseImageModel) request(from reference.Reference, diagnostics *diag.Diagnostics) buildkit.Request {
 	var err error
-	locked, err := lock.Parse(m.KernelLock.ValueString())
+	locked, err := lock.Parse(m.kernelLock().ValueString())
+	err = ofKernelLock(err)
 	if err == nil {
 		err = base.CheckKernelLock(locked)
 	}

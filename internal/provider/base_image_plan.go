@@ -20,6 +20,7 @@ func (r *baseImageResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	defer needPasswords(ctx, req, resp, "from_registry", "registry")
 	var plan baseImageModel
 	var given givenBase
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -65,14 +66,13 @@ func (m baseImageModel) asNew(ctx context.Context, given givenBase, diagnostics 
 	if m.From = given.from; m.From.IsNull() {
 		m.From = types.StringValue(base.DefaultFrom)
 	}
-	if m.KernelLock = given.kernelLock; m.KernelLock.IsNull() {
-		m.KernelLock = types.StringValue(base.KernelLock)
-	}
+	// The default is a thousand lines, so that plan and state have its digest alone.
+	m.KernelLock = given.kernelLock
 	m.FromDigest = types.StringUnknown()
 	if from := parsedFrom(m.From); from.Digest != "" {
 		m.FromDigest = types.StringValue(from.Digest)
 	}
-	m.KernelLockDigest = digestOfLock(m.KernelLock, diagnostics)
+	m.KernelLockDigest = digestOfLock(m.kernelLock(), diagnostics)
 	m.DoctorDigest = types.StringValue(doctor.Digest().String())
 	m.PythonVersion, m.Packages = types.StringUnknown(), types.MapUnknown(types.StringType)
 	m.builtImage = m.builtImage.asNew(m.plannedKey(ctx), m.From, given.attestations)
@@ -87,10 +87,7 @@ func (m baseImageModel) inPlace(ctx context.Context, state baseImageModel, given
 	}
 	m.FromDigest = m.digestOfFrom(state, from)
 	if m.KernelLock = given.kernelLock; m.KernelLock.IsNull() {
-		m.KernelLock, m.KernelLockDigest = state.KernelLock, state.KernelLockDigest
-		if m.KernelLock.IsNull() && state.KernelLockDigest.Equal(digestOfLock(types.StringValue(base.KernelLock), diagnostics)) {
-			m.KernelLock = types.StringValue(base.KernelLock)
-		}
+		m.KernelLock, m.KernelLockDigest = state.KernelLock, state.KernelLockDigest // Earlier releases kept the text of the default.
 	} else if m.KernelLockDigest = digestOfLock(m.KernelLock, diagnostics); m.KernelLockDigest.Equal(state.KernelLockDigest) {
 		m.KernelLock = spelling(m.KernelLock, state.KernelLock)
 	}
@@ -141,7 +138,7 @@ func digestOfLock(text types.String, diagnostics *diag.Diagnostics) types.String
 	}
 	locked, err := lock.Parse(text.ValueString())
 	if err != nil {
-		appendProblems(diagnostics, err, "Kernel lock cannot be read")
+		appendProblems(diagnostics, ofKernelLock(err), "Kernel lock cannot be read")
 		return types.StringUnknown()
 	}
 	return types.StringValue(locked.Digest())

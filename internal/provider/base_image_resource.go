@@ -61,11 +61,7 @@ func staleKernelLock(ctx context.Context, locked *lock.Lock, platforms types.Lis
 	case whollyKnown(ctx, platforms):
 		known.Platforms = texts(platforms)
 	}
-	faults := known.CheckLock(locked)
-	for _, fault := range faults {
-		fault.Path = []any{"kernel_lock"}
-	}
-	return faults.Err()
+	return ofKernelLock(known.CheckLock(locked).Err())
 }
 
 func (r *baseImageResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
@@ -78,7 +74,7 @@ func (r *baseImageResource) Create(ctx context.Context, req resource.CreateReque
 	logins := plan.logins(ctx, req.Config, &resp.Diagnostics)
 	from, err := reference.Parse(plan.From.ValueString())
 	if err != nil {
-		running.failed(err, "Image to make a base on cannot be read")
+		running.failed(err, "Parent image in plan cannot be read")
 	}
 	if resp.Diagnostics.HasError() {
 		return

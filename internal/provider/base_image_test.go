@@ -16,6 +16,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/doctor"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
@@ -83,7 +84,8 @@ func TestBaseImage_LifecycleFromCreateToDestroy(t *testing.T) {
 			Config: s.baseConfig(from, ""),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 				plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("from_digest")), plancheck.ExpectUnknownValue(baseAddress, tfjsonpath.New("cache_key")),
-				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.StringExact(base.KernelLock)),
+				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.Null()),
+				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock_digest"), knownvalue.StringExact(shippedKernelLock(t))),
 				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("doctor_digest"), knownvalue.StringExact(doctor.Digest().String())),
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{
@@ -93,7 +95,7 @@ func TestBaseImage_LifecycleFromCreateToDestroy(t *testing.T) {
 					"ipykernel": matching(`^\d`), "jupyter-client": matching(`^\d`), "jupyter-server": matching(`^\d`),
 				})),
 				knownBase("reference", matching("^"+regexp.QuoteMeta(s.registry.Host)+"/team/base@sha256:[0-9a-f]{64}$")), knownBase("tag", matching(`^v1-[0-9a-f]{8}$`)),
-				knownBase("cache_key", matching(`^sha256:`)), knownBase("kernel_lock_digest", matching(`^sha256:`)), knownBase("retained", knownvalue.ListExact(nil)),
+				knownBase("cache_key", matching(`^sha256:`)), knownBase("kernel_lock_digest", knownvalue.StringExact(shippedKernelLock(t))), knownBase("kernel_lock", knownvalue.Null()), knownBase("retained", knownvalue.ListExact(nil)),
 				knownBase("credential_expires_at", knownvalue.Null()), knownBase("built_at", matching(`^20`)), knownBase("manifests", knownvalue.MapExact(map[string]knownvalue.Check{"linux/amd64": matching("^sha256:")})),
 			},
 		},
@@ -104,13 +106,22 @@ func TestBaseImage_LifecycleFromCreateToDestroy(t *testing.T) {
 				must(t, s.images().Tag(t.Context(), reference.Repository{Host: plain.Host, Path: "base"}, digestOf(t, s.BaseReference), "trixie"))
 				plain.ResetRequests()
 			},
-			Config:           s.baseConfig(from, "  kernel_lock = "+fmt.Sprintf("%q", "# said again\n"+strings.ReplaceAll(base.KernelLock, "\n", "\r\n"))),
+			Config:           s.baseConfig(from, ""),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
 			PostApplyFunc: func() {
 				if asked := plain.Requests(); len(asked) > 0 {
 					t.Errorf("the registry of the plain image was asked %v", asked)
 				}
 			},
+		},
+		resource.TestStep{
+			// The default, written down: state takes the text, and nothing is built.
+			Config: s.baseConfig(from, "  kernel_lock = "+fmt.Sprintf("%q", base.KernelLock)), ConfigPlanChecks: act(plancheck.ResourceActionUpdate),
+			ConfigStateChecks: []statecheck.StateCheck{same.AddStateValue(baseAddress, tfjsonpath.New("digest")), knownBase("kernel_lock_digest", knownvalue.StringExact(shippedKernelLock(t))), s.holds(t)},
+		},
+		resource.TestStep{
+			Config:           s.baseConfig(from, "  kernel_lock = "+fmt.Sprintf("%q", "# said again\n"+strings.ReplaceAll(base.KernelLock, "\n", "\r\n"))),
+			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}},
 		},
 		resource.TestStep{
 			Config:            strings.Replace(s.baseConfig(from, "  version = \"2\"\n  timeouts = { create = \"30m\" }"), "base-a", "another name", 1),
@@ -203,16 +214,25 @@ func TestBaseImage_GoneFromTheRegistryIsMadeAgain(t *testing.T) {
 	)
 }
 
+// shippedKernelLock is the digest of the default.
+func shippedKernelLock(t *testing.T) string {
+	t.Helper()
+	locked, err := lock.Parse(base.KernelLock)
+	must(t, err)
+	return locked.Digest()
+}
+
 // otherKernelLock is a kernel stack that no release ships: six would come anyway, and colorama beside it.
 const otherKernelLock = "colorama==0.4.6 --hash=sha256:4f1d9991f5acc0ca119f9d443620b77f9d6b33703e51011c16baf57afb285fc6\n"
 
-// TestBaseImage_KeepsItsDefaults stands for another release of the provider, whose default lock is another one: it makes no build.
+// TestBaseImage_KeepsItsDefaults stands for another release of the provider, whose default lock is another one: it makes no
+// build. That the digest alone keeps a default is TestCLI_StateKeepsTheKernelLockOfAnotherRelease's.
 func TestBaseImage_KeepsItsDefaults(t *testing.T) {
 	s := newStack(t)
-	lock := base.KernelLock + otherKernelLock
-	kept := knownBase("kernel_lock", knownvalue.StringExact(lock))
+	text := base.KernelLock + otherKernelLock
+	kept := knownBase("kernel_lock", knownvalue.StringExact(text))
 	s.run(t,
-		resource.TestStep{Config: s.baseConfig(s.PlainDebianReference, fmt.Sprintf("  kernel_lock = %q", lock)), ConfigStateChecks: []statecheck.StateCheck{
+		resource.TestStep{Config: s.baseConfig(s.PlainDebianReference, fmt.Sprintf("  kernel_lock = %q", text)), ConfigStateChecks: []statecheck.StateCheck{
 			kept, knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{"colorama": knownvalue.StringExact("0.4.6")})),
 		}},
 		resource.TestStep{
@@ -225,7 +245,8 @@ func TestBaseImage_KeepsItsDefaults(t *testing.T) {
 			Config: s.baseConfig(s.PlainDebianReference, "  labels = { team = \"b\" }"),
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 				plancheck.ExpectResourceAction(baseAddress, plancheck.ResourceActionCreateBeforeDestroy),
-				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.StringExact(base.KernelLock)),
+				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock"), knownvalue.Null()),
+				plancheck.ExpectKnownValue(baseAddress, tfjsonpath.New("kernel_lock_digest"), knownvalue.StringExact(shippedKernelLock(t))),
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{s.holds(t)},
 		},

@@ -17,7 +17,7 @@ import (
 // give back are null in state then, which is no change of them.
 const importedMark = "imported"
 
-// foreignMark is the private-state key of an imported image that this provider did not make, for as long as it is kept.
+// foreignMark is the private-state key of an imported object that this provider did not make, for as long as it is kept.
 const foreignMark = "foreign"
 
 // importImage puts what every image has into state; nil after an error. It asks the registry at once, so that an unknown

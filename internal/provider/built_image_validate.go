@@ -2,15 +2,10 @@ package provider
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 )
@@ -24,17 +19,6 @@ func validateImage(ctx context.Context, config builtImage, diagnostics *diag.Dia
 	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) {
 		appendProblems(diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
 	}
-	validateTimeouts(config.Timeouts.Attributes(), diagnostics)
 	validateSBOM(config.Attestations, diagnostics)
 	appendProblems(diagnostics, packageIndexFaults("package_index", config.PackageIndex).Err(), "Invalid package_index")
-}
-
-// validateTimeouts refuses a time that is over before it begins.
-func validateTimeouts(limits map[string]attr.Value, diagnostics *diag.Diagnostics) {
-	for name, value := range limits {
-		text, _ := value.(types.String)
-		if limit, err := time.ParseDuration(text.ValueString()); err == nil && limit <= 0 {
-			diagnostics.AddAttributeError(path.Root("timeouts").AtName(name), "Timeout is not positive", fmt.Sprintf("timeouts.%s is %q, and no operation ends before it begins. Write a duration such as \"30m\".", name, text.ValueString()))
-		}
-	}
 }

@@ -165,7 +165,7 @@ func TestCLIE2B_SecondInterruptLeavesNothingUnknown(t *testing.T) {
 			if o := run.wait(cancelLimit); o.code == 0 {
 				t.Errorf("an interrupted apply ended with 0:\n%s", o.stdout)
 			}
-			s.Heal()
+			s.heal()
 			s.BuildsTake("agent-env", 0)
 			// A Terraform that is stopped while it writes leaves an empty file.
 			if all := c.instances(); tt.built && len(all) > 0 && (all[0].Status != "" || all[0].Attributes["reference"] == nil) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
 // e2bKilling is a state of things, and a run that is killed in it.
@@ -37,6 +38,7 @@ var e2bKillings = map[string]e2bKilling{
 // A run that is killed at any request leaves what the next apply makes, or names with the way to import it. Nothing is
 // there twice, and nothing is left when that is destroyed.
 func TestCLIE2B_KillAtEveryRequest(t *testing.T) {
+	killed, most := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(e2bKillings)) {
 		k := e2bKillings[name]
 		t.Run(name, func(t *testing.T) {
@@ -49,12 +51,13 @@ func TestCLIE2B_KillAtEveryRequest(t *testing.T) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%d %s carried out %t", i+1, strings.ReplaceAll(route, "/", "."), carriedOut), func(t *testing.T) {
-						k.killedAt(t, route, before, carriedOut)
+						killed, most = killed+1, max(most, k.killedAt(t, route, before, carriedOut))
 					})
 				}
 			}
 		})
 	}
+	enginetest.Figure(t, "%d requests killed, at most %d templates at E2B then, none after what follows and a destroy", killed, most)
 }
 
 // order are the requests of a run that nobody kills.
@@ -75,7 +78,8 @@ func (k e2bKilling) order(t *testing.T) (routes []string) {
 	return routes
 }
 
-func (k e2bKilling) killedAt(t *testing.T, route string, before int, carriedOut bool) {
+// killedAt gives how many templates and sandboxes there were at E2B after the kill.
+func (k e2bKilling) killedAt(t *testing.T, route string, before int, carriedOut bool) (left int) {
 	s := newE2B(t)
 	c := s.newCLI(t)
 	k.prepare(c)
@@ -85,14 +89,16 @@ func (k e2bKilling) killedAt(t *testing.T, route string, before int, carriedOut 
 	await(t, reached)
 	run.kill()
 	run.wait(cliLimit)
-	s.Heal()
+	s.heal()
+	left = len(s.Left())
 	now := c.instances()
 	if len(now) != len(was) || len(now) > 0 && (now[0].Status != "" || now[0].Attributes["reference"] != was[0].Attributes["reference"]) {
 		t.Fatalf("a killed run wrote state: %v, was %v", now, was)
 	}
 	if k.arguments[0] == "destroy" {
 		c.destroyE2B(s)
-		return
+		return left
 	}
 	c.converges(s)
+	return left
 }

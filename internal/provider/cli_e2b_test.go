@@ -44,7 +44,7 @@ func TestCLIE2B_ManyTemplatesShareFewSlots(t *testing.T) {
 	if refused == 0 {
 		t.Error("no build had to wait for a slot, so nothing was tested")
 	}
-	t.Logf("%d requests were refused for want of a slot", refused)
+	enginetest.Figure(t, "%d requests were refused for want of a slot", refused)
 	c.planIsEmpty()
 	c.destroyE2B(s)
 }
@@ -121,6 +121,40 @@ func TestCLIE2B_InterruptKeepsWhatIsThereInState(t *testing.T) {
 	}
 }
 
+// A build that is ready gets its tags although the run is interrupted: what is not taken off an earlier build now, no
+// later plan would know of.
+func TestCLIE2B_InterruptWhileTagsArePut(t *testing.T) {
+	for _, route := range []string{"POST /templates/tags", "DELETE /templates/tags"} {
+		t.Run(strings.ReplaceAll(route, "/", "."), func(t *testing.T) {
+			s := newE2B(t)
+			c := s.newCLI(t)
+			c.write("main.tf", template("  tags = [\"stable\"]\n"))
+			c.apply()
+			c.write("main.tf", template("  tags = [\"other\"]\n  memory_mb = 2048\n"))
+			reached := make(chan struct{})
+			once := sync.OnceFunc(func() { close(reached) })
+			s.Inject(e2btest.Fault{Route: route, Hold: true, Before: func(e2btest.Request) { once() }})
+			run := c.start("apply", "-auto-approve")
+			<-reached
+			run.interrupt()
+			run.waitForLog("StopProvider")
+			s.Release()
+			run.wait(30 * time.Second)
+			build := c.only().Attributes["build_id"]
+			for _, tag := range []string{"other", "default"} {
+				if got, refused := s.Launches(e2btest.Key, "agent-env:"+tag); got != build {
+					t.Errorf("%s launches %q (%s)", tag, got, refused)
+				}
+			}
+			if got, _ := s.Launches(e2btest.Key, "agent-env:stable"); got != "" {
+				t.Errorf("stable is still on %s", got)
+			}
+			c.planIsEmpty()
+			c.destroyE2B(s)
+		})
+	}
+}
+
 // The secrets of a template reach E2B alone: not the state, a plan, an output, a log or a file.
 func TestCLIE2B_SecretsGoNowhere(t *testing.T) {
 	key := "e2b_" + strings.Repeat("5ec3e7", 7)
@@ -138,7 +172,7 @@ func TestCLIE2B_SecretsGoNowhere(t *testing.T) {
 	var outcomes []outcome
 	outcomes = append(outcomes, c.expect(0, "plan", "-out=plan.tfplan"), c.expect(0, "show", "-json", "plan.tfplan"), c.expect(0, "apply", "plan.tfplan"))
 	// A step that prints the password fails, and the error shows the log.
-	s.OnStep(e2btest.StepAnswer{Holds: "install.py", Exit: 1, Stderr: []string{"login " + password + " was refused"}})
+	s.OnStep(e2btest.StepAnswer{Holds: "install.py", Exit: 1, Stderr: []string{"login " + password + " of " + key + " was refused"}})
 	c.write("main.tf", config+template(login+withLock(sixLock)))
 	outcomes = append(outcomes, c.expect(1, "apply", "-auto-approve"))
 	outcomes[len(outcomes)-1].says(t, "was refused")

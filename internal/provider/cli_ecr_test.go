@@ -299,6 +299,28 @@ func TestCLI_LifeOnOneECRRegistry(t *testing.T) {
 	s.noFilesLeft()
 }
 
+// The port that needs no writing, written: it is the same registry, with the same roles and the same API.
+func TestCLI_ECRWithItsPortWrittenOut(t *testing.T) {
+	s := newECRStack(t)
+	s.base = strings.Replace(s.base, "/", ":443/", 1)
+	s.target = strings.Replace(s.target, "/", ":443/", 1)
+	s.twoRoles("")
+	s.succeed("apply", "-auto-approve")
+	if ends := s.instances()[0].Attributes["credential_expires_at"]; ends == nil {
+		t.Error("state does not say when the login token ends")
+	}
+	s.Forget()
+	s.succeed("plan", "-detailed-exitcode")
+	target := awstest.ARN(targetAccount, targetRegion, targetName)
+	if got, want := s.Policies(), []string{policy(map[string][]string{target: {"ecr:DescribeImages"}})}; !slices.Equal(got, want) {
+		t.Errorf("refresh asked for the policies %q, want %q", got, want)
+	}
+	s.succeed("destroy", "-auto-approve")
+	if left := s.left(); len(left) > 0 {
+		t.Errorf("left in the target registry: %q", left)
+	}
+}
+
 func TestCLI_WithoutARoleEachApplyWarnsOnce(t *testing.T) {
 	s := newECRStack(t)
 	s.configure("  aws = {}", "")

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
 // killing is a state of things, and a change to it whose apply is killed.
@@ -68,7 +70,7 @@ func TestCLI_KilledAtEveryRequestLeavesNoCredential(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d requests killed, at most %d credentials left by a kill, none after one apply or sweep", killed, most)
+	enginetest.Figure(t, "%d requests killed, at most %d credentials left by a kill, none after one apply or sweep", killed, most)
 	if most == 0 {
 		t.Error("no kill left a credential, so nothing was proven")
 	}

@@ -1,10 +1,14 @@
 package provider_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,7 +120,7 @@ func TestCLI_StoppedLockLeavesNothing(t *testing.T) {
 				t.Errorf("a stopped apply ended with 0:\n%s", o.stdout)
 			}
 			if name == "interrupted" {
-				o.says(t, "Resolution was stopped")
+				o.says(t, "Resolution was stopped", "No lock was made.")
 				uvCacheOnly(t, c)
 			}
 			if found := c.instances(); len(found) > 0 {
@@ -133,4 +137,40 @@ func TestCLI_StoppedLockLeavesNothing(t *testing.T) {
 			c.expect(0, "destroy", "-auto-approve")
 		})
 	}
+}
+
+// TestCLI_StoppedLockOnABaseSaysSo interrupts a step on a base that waits for an index which never answers.
+func TestCLI_StoppedLockOnABaseSaysSo(t *testing.T) {
+	s := newStack(t)
+	c := s.newCLI(t)
+	var asked atomic.Int64
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	c.write("main.tf", fmt.Sprintf(`
+resource "datalayer_package_lock" "l" {
+  requirements = ["app"]
+  base         = %q
+  index        = { url = "%s/simple/" }
+}
+`, s.BaseReference, silent.URL))
+	run := c.start("apply", "-auto-approve")
+	eventually(t, cliLimit, func() error {
+		if asked.Load() == 0 {
+			return errors.New("the index was not asked")
+		}
+		return nil
+	})
+	run.interrupt()
+	o := run.wait(cancelLimit)
+	if o.code == 0 {
+		t.Errorf("a stopped apply ended with 0:\n%s", o.stdout)
+	}
+	o.says(t, "Resolution was stopped", s.BaseReference, "No lock was made.")
+	if found := c.instances(); len(found) > 0 {
+		t.Errorf("the state has %v", found)
+	}
+	c.noFilesLeft()
 }

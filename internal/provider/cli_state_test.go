@@ -2,10 +2,13 @@ package provider_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 )
 
 // The states in testdata/state-v0 were written by the release that began schema version 0, each for the configuration
@@ -61,6 +64,22 @@ func TestCLI_StateWithoutCacheKeyIsUpdatedInPlace(t *testing.T) {
 			c := stateCLI(t, "minimal", func(i *storedInstance) { i.Attributes["cache_key"] = key })
 			c.expect(2, "plan", "-detailed-exitcode", "-refresh=false").says(t, "0 to add, 1 to change, 0 to destroy")
 		})
+	}
+}
+
+// The default kernel lock of a base is kept by its digest, whatever this release ships.
+func TestCLI_StateKeepsTheKernelLockOfAnotherRelease(t *testing.T) {
+	c := stateCLI(t, "base-minimal", func(i *storedInstance) {
+		text := func(name string) string { return fmt.Sprint(i.Attributes[name]) }
+		other := "sha256:" + strings.Repeat("0", 64)
+		i.Attributes["kernel_lock"], i.Attributes["kernel_lock_digest"] = nil, other
+		i.Attributes["cache_key"] = base.Key{FromDigest: text("from_digest"), Python: text("python"), KernelLockDigest: other, DoctorDigest: text("doctor_digest"), Platforms: []string{"linux/amd64"}}.CacheKey()
+	})
+	c.planIsEmpty("-refresh=false")
+	// Another base takes that of this release, and the plan shows it by its digest.
+	o := c.expect(2, "plan", "-detailed-exitcode", "-refresh=false", "-replace="+baseAddress)
+	if o.says(t, shippedKernelLock(t)); strings.Contains(o.stdout, "--hash") {
+		t.Errorf("the plan shows the lock:\n%s", o.stdout)
 	}
 }
 

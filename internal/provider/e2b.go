@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -56,8 +59,34 @@ func (s *services) addE2B(ctx context.Context, block types.Object, diagnostics *
 	options := e2bOptions(given)
 	options.UserAgent, options.Logger = s.userAgent, s.logger
 	client, err := e2b.New(options)
-	appendProblems(diagnostics, err, "E2B settings cannot be used")
-	s.e2b = client
+	if err = given.blamed(err); block.IsNull() {
+		s.e2bFault = err
+	} else {
+		appendProblems(diagnostics, err, "E2B settings cannot be used")
+	}
+	if s.e2b = client; client != nil && client.InTheClear() != "" {
+		diagnostics.AddWarning("E2B API key in the clear", fmt.Sprintf("api_url (or %s) is http://%s, so whoever is between this machine and that host can read the API key and the login of a base. Give an https address.", e2bAPIVariable, client.InTheClear()))
+	}
+}
+
+// blamed names the variable of a setting that the environment gives, in place of an attribute that nobody wrote.
+func (given e2bModel) blamed(err error) error {
+	var list problem.List
+	for _, p := range problem.From(err, "E2B settings cannot be used") {
+		said := *p
+		for name, setting := range map[string]struct {
+			value    types.String
+			variable string
+		}{
+			"api_key": {given.APIKey, e2bKeyVariable}, "domain": {given.Domain, e2bDomainVariable}, "api_url": {given.APIURL, e2bAPIVariable}, "sandbox_url": {given.SandboxURL, e2bSandboxVariable},
+		} {
+			if setting.value.IsNull() && slices.Equal(p.Path, []any{"e2b", name}) {
+				said.Path, said.Object = nil, strings.TrimSuffix(setting.variable+": "+p.Object, ": ")
+			}
+		}
+		list = append(list, &said)
+	}
+	return list.Err()
 }
 
 // e2bOptions are the settings of the configuration over those of the environment.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,20 +16,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
-
-// cleanupTime bounds what is tidied up after an operation ended, cancelled or not.
-const cleanupTime = 30 * time.Second
-
-// unsureMark is the private-state key of a template of which it is not known yet that this Create made it.
-const unsureMark = "unsure"
-
-// errForeign is the cause where E2B answered a create with a template that was there before.
-var errForeign = errors.New("the template was there before")
-
-// errElsewhere is the cause where E2B answered a rebuild with another template than the one in state.
-var errElsewhere = errors.New("it is not the template in state")
-
-func isForeign(err error) bool { return errors.Is(err, errForeign) }
 
 // nameTaken looks for a template of this name, and says how to import it.
 func (r *templateResource) nameTaken(ctx context.Context, running operation, name string) bool {
@@ -65,54 +50,6 @@ func (r *templateResource) nameTaken(ctx context.Context, running operation, nam
 func unauthorized(err error) bool {
 	var e *e2b.Error
 	return errors.As(err, &e) && e.Status == 401
-}
-
-// unsure tells whether Create could not see that the template is its own. Until that is seen nothing is built in it and
-// it is not deleted.
-func (r *templateResource) unsure(ctx context.Context, private privateState, diagnostics *diag.Diagnostics) bool {
-	mark, found := private.GetKey(ctx, unsureMark)
-	diagnostics.Append(found...)
-	return string(mark) == "true"
-}
-
-// isOurs holds that the template was made by this Create: the build is its oldest. E2B answers a create for a name that
-// it knows with the template of that name.
-func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild) error {
-	found, err := r.services.e2b.Template(ctx, build.TemplateID)
-	if err != nil {
-		return err
-	}
-	if n := len(found.Builds); n == 0 || found.Builds[n-1].BuildID == build.BuildID {
-		return nil
-	}
-	object := fmt.Sprintf("template %s, build %s, which waits to be started", build.TemplateID, build.BuildID)
-	if len(build.Tags) > 0 {
-		object += ", tag " + strings.Join(build.Tags, ", ")
-	}
-	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign, Object: object,
-		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
-}
-
-// elsewhere says that a rebuild was answered with another template than the one in state. If the request itself made that,
-// because the one in state is gone, it is removed again: nobody would know of it.
-func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBuild, name, wanted string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
-	defer cancel()
-	p := &problem.Problem{Title: "E2B template was replaced by another", Cause: errElsewhere, Object: fmt.Sprintf("%s is now template %s, not %s", name, build.TemplateID, wanted),
-		Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
-	found, err := r.services.e2b.Template(ctx, build.TemplateID)
-	switch {
-	case err == nil && (len(found.Builds) != 1 || found.Builds[0].BuildID != build.BuildID):
-		return p
-	case err == nil:
-		err = r.services.e2b.DeleteTemplate(ctx, build.TemplateID)
-	}
-	if err != nil {
-		p.Cause = errors.Join(errElsewhere, err)
-		return p
-	}
-	return &problem.Problem{Title: "E2B template is gone", Cause: errElsewhere, Object: fmt.Sprintf("%s, template %s", name, wanted),
-		Advice: fmt.Sprintf("Asked for a build, E2B made another template of that name, %s, which was removed again. Plan with refresh, so that it is made anew.", build.TemplateID)}
 }
 
 // resolved gives what the plan left to this release.
@@ -159,11 +96,14 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		running.failed(err, "Login for the template's base could not be had")
 		return plan, false
 	}
+	if login := made.Start.Registry; login != nil && login.Source == credential.DockerSource {
+		running.diagnostics.AddWarning("E2B is given a login of the Docker configuration", fmt.Sprintf("The base is on %s, for which the Docker configuration has the login of %q: E2B pulls with it, and it works for all that it opens until it is changed. To give E2B a login that may read this base alone, set base_registry or the provider's registries.", recipe.Base.Host, login.Username))
+	}
 	made.Start.Force = plan.Force.ValueBool()
 	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{
 		Request: e2b.BuildRequest{Name: plan.Name.ValueString(), Tags: []string{e2b.OwnTag(key.ValueString(), newNonce())},
-			CPUCount: int(plan.CPUCount.ValueInt64()), MemoryMB: int(plan.MemoryMB.ValueInt64())},
+			CPUCount: int(whole(plan.CPUCount)), MemoryMB: int(whole(plan.MemoryMB))},
 		Start: made.Start, Archives: made.Archives, Secrets: r.services.secrets(logins),
 		Accept: func(build e2b.RequestedBuild) error {
 			if prior != nil && build.TemplateID != prior.TemplateID.ValueString() {
@@ -174,7 +114,7 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 		Observe: report.Take,
 	})
 	if err != nil {
-		running.failed(keepsBuild(made.Explain(err), prior), "E2B template could not be built")
+		running.failed(keepsBuild(made.Explain(err), prior, built), "E2B template could not be built")
 		return plan, false
 	}
 	if built.Warning != nil {
@@ -194,6 +134,8 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if prior != nil {
 		earlier = *prior
 	}
+	ctx, cancel := lingering(ctx)
+	defer cancel()
 	failed, left := settle(ctx, client, earlier, state, built.Public)
 	for _, p := range slices.Concat(failed, left) {
 		running.diagnostics.AddWarning(p.Title, fmt.Sprintf("Build %s is ready and launches by its id. %s", built.BuildID, p.Detail()))
@@ -201,18 +143,18 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	return state, true
 }
 
-// keepsBuild adds to a failed rebuild what launches still.
-func keepsBuild(err error, prior *templateModel) error {
-	if prior == nil || prior.Reference.IsNull() || errors.Is(err, errElsewhere) {
+// keepsBuild adds to a failed build what state has now: of a rebuild what launches still, of a create what becomes of the
+// template.
+func keepsBuild(err error, prior *templateModel, built e2b.Built) error {
+	switch {
+	case errors.Is(err, errElsewhere) || isForeign(err):
+		return err
+	case prior != nil && !prior.Reference.IsNull():
+		return advised(err, fmt.Sprintf("State is kept: %s still launches, and no tag was moved. The next apply makes a build of its own.", prior.Reference.ValueString()))
+	case prior != nil || built.TemplateID == "":
 		return err
 	}
-	var list problem.List
-	for _, p := range problem.From(err, "E2B template could not be built anew") {
-		said := *p
-		said.Advice = strings.TrimSpace(p.Advice + fmt.Sprintf(" State is kept: %s still launches, and no tag was moved.", prior.Reference.ValueString()))
-		list = append(list, &said)
-	}
-	return list
+	return advised(err, fmt.Sprintf("Template %s is in state, tainted: the next apply destroys it and makes another. After terraform untaint it is built anew in place.", built.TemplateID))
 }
 
 // pullLogin is what E2B pulls the base with; nil where the host gets none.
@@ -229,5 +171,5 @@ func (r *templateResource) pullLogin(ctx context.Context, logins []login, base r
 		return nil, time.Time{}, &problem.Problem{Title: "E2B cannot use a registry's identity token", Path: []any{"base"}, Object: base.Host,
 			Advice: "E2B pulls with a user and a password. Give them in base_registry or in the provider's registries."}
 	}
-	return &e2b.RegistryLogin{Username: given.Username, Password: given.Password}, lease.ExpiresAt, nil
+	return &e2b.RegistryLogin{Username: given.Username, Password: given.Password, Source: given.Source}, lease.ExpiresAt, nil
 }

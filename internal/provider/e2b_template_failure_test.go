@@ -236,6 +236,54 @@ func TestTemplate_BuildThatTakesTooLongIsTaintedAndSaysSo(t *testing.T) {
 	s.run(t, resource.TestStep{Config: template("  timeouts = { create = \"3s\" }\n"), ExpectError: says("E2B template build took too long", `last status "building"`, "after 3s")})
 }
 
+// What took too long says so once.
+func TestTemplate_RebuildThatTakesTooLongSaysSoOnce(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	const limits = "  timeouts = { update = \"3s\", delete = \"3s\" }\n"
+	c.write("main.tf", template(limits))
+	c.apply()
+	s.BuildsTake("agent-env", time.Hour)
+	c.write("main.tf", template(limits+"  memory_mb = 2048\n"))
+	once := func(o outcome, words string) {
+		t.Helper()
+		o.says(t, words)
+		said := strings.Join(strings.Fields(strings.ReplaceAll(o.stderr, "│", " ")), " ")
+		if n := strings.Count(said, "after 3s"); n != 1 {
+			t.Errorf("it says %d times after how long:\n%s", n, o.stderr)
+		}
+	}
+	once(c.expect(1, "apply", "-auto-approve"), "timeouts.update")
+	s.AddSandbox(fullName, false)
+	once(c.expect(1, "destroy", "-auto-approve"), "timeouts.delete")
+	s.EndSandboxes()
+	c.destroyE2B(s)
+}
+
+// Time that runs out before there is a slot for the build is told like any other: what was asked for, for how long, and
+// which setting bounds it.
+func TestTemplate_NoSlotWithinTheTime(t *testing.T) {
+	s := newE2B(t, func(o *e2btest.Options) {
+		o.Teams = map[string]e2btest.Team{e2btest.Key: {Slug: e2btest.DefaultTeam, MaxBuilds: 1}}
+	})
+	other := s.newCLI(t)
+	s.BuildsTake("other", time.Hour)
+	reached := make(chan struct{})
+	s.Inject(e2btest.Fault{Route: "GET /templates/{templateID}/builds/{buildID}/status", Pass: true, Before: func(e2btest.Request) { close(reached) }})
+	other.write("main.tf", template("  name = \"other\"\n"))
+	run := other.start("apply", "-auto-approve")
+	<-reached
+	c := s.newCLI(t)
+	c.write("main.tf", template("  timeouts = { create = \"3s\" }\n"))
+	c.expect(1, "apply", "-auto-approve").says(t, "E2B did not take the template build", "maximum number of concurrent template builds (1)", "after 3s", "timeouts.create")
+	if all := c.instances(); len(all) != 0 {
+		t.Errorf("in state: %v", all)
+	}
+	run.interrupt()
+	run.wait(30 * time.Second)
+	other.destroyE2B(s)
+}
+
 // C23: a template that sandboxes use stays, and no sandbox is ended by us.
 func TestTemplate_UsedBySandboxesIsKept(t *testing.T) {
 	for name, asleep := range map[string]bool{"running": false, "paused": true} {

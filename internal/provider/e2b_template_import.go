@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,10 +50,21 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("public", found.Public)
 	set("retained", noneRetained())
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
+	madeHere := e2b.MadeHere(found, tags)
+	if !madeHere {
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, foreignMark, []byte("true"))...)
+	}
 	if build == nil || key == "" {
 		set("build_ids", stringList())
-		resp.Diagnostics.AddWarning("Imported template has no ready build of this provider", fmt.Sprintf("Template %s is taken over, and the next apply builds it anew in place. Its builds of today still launch.", found.TemplateID))
+		detail := fmt.Sprintf("Template %s is taken over, and the next apply builds it anew in place. Its builds of today still launch.", found.TemplateID)
+		if !madeHere {
+			detail += " " + willBeForgotten
+		}
+		resp.Diagnostics.AddWarning("Imported template has no ready build of this provider", detail)
 		return
+	}
+	if !madeHere {
+		resp.Diagnostics.AddWarning("Imported template was made by others", fmt.Sprintf("Template %s has builds of this provider, and older ones that are not. %s", found.TemplateID, willBeForgotten))
 	}
 	set("build_id", build.BuildID)
 	set("cpu_count", int64(build.CPUCount))
@@ -65,23 +77,43 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("reference", referenceOf(found.Names, name, build.BuildID))
 }
 
+// willBeForgotten is said of a template that others made.
+const willBeForgotten = "This provider did not make it, so destroy will forget the template and leave it at E2B with all its builds."
+
 // toImport reads what to import: the id, or else the identity; false after an error.
 func toImport(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (id, buildID string, ok bool) {
-	id, buildID, _ = strings.Cut(strings.TrimSpace(req.ID), ":")
-	if id == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
+	given := strings.TrimSpace(req.ID)
+	id, buildID, withBuild := strings.Cut(given, ":")
+	refused := func(title, cause string) (string, string, bool) {
+		p := &problem.Problem{Title: title, Advice: importForms}
+		if cause != "" {
+			p.Object, p.Cause = fmt.Sprintf("%q", given), errors.New(cause)
+		}
+		appendProblems(diagnostics, p, title)
+		return "", "", false
+	}
+	if given == "" && req.Identity != nil && !req.Identity.Raw.IsNull() {
 		var identity templateIdentity
 		if diagnostics.Append(req.Identity.Get(ctx, &identity)...); diagnostics.HasError() {
 			return "", "", false
 		}
 		id = identity.TemplateID.ValueString()
 	}
-	if id == "" {
-		appendProblems(diagnostics, &problem.Problem{Title: "Empty import id for a template", Object: strings.TrimSpace(req.ID),
-			Advice: "Import by the template's name, by its id, or by <template id>:<build id>; as an identity by { template_id = \"…\" }."}, "Empty import id for a template")
-		return "", "", false
+	const title = "Import id of the template not understood"
+	switch {
+	case given == "" && id == "":
+		return refused("Empty import id for a template", "")
+	case id == "":
+		return refused(title, "it names no template before the \":\"")
+	case withBuild && buildID == "":
+		return refused(title, "it names no build after the \":\"")
+	case withBuild && !e2b.IsBuildID(buildID):
+		return refused(title, fmt.Sprintf("%q is no build id, which is a UUID; a tag is none", buildID))
 	}
-	return id, buildID, true
+	return id, strings.ToLower(buildID), true
 }
+
+const importForms = "Import by the template's name or its id, which takes the newest ready build of this provider, or by <template id>:<build id>; as an identity by { template_id = \"…\" }."
 
 // lookUp finds a template by its name or its id, or by the id alone, with all its builds and tags.
 func (r *templateResource) lookUp(ctx context.Context, id string, byID bool) (e2b.Template, []e2b.Tag, error) {

@@ -20,8 +20,8 @@ type templateModel struct {
 	artifactOutputs
 	lifecycle
 	Name            types.String `tfsdk:"name"`
-	CPUCount        types.Int64  `tfsdk:"cpu_count"`
-	MemoryMB        types.Int64  `tfsdk:"memory_mb"`
+	CPUCount        types.Number `tfsdk:"cpu_count"`
+	MemoryMB        types.Number `tfsdk:"memory_mb"`
 	Tags            types.Set    `tfsdk:"tags"`
 	MoveDefaultTag  types.Bool   `tfsdk:"move_default_tag"`
 	Force           types.Bool   `tfsdk:"force"`

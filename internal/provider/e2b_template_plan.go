@@ -22,6 +22,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	defer needPasswords(ctx, req, resp, "base_registry")
 	var plan, config, state templateModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
@@ -127,7 +128,7 @@ func (m templateModel) key(c content, diagnostics *diag.Diagnostics) types.Strin
 	return types.StringValue(environment.Key{
 		Variant: environment.VariantE2B, SpecDigest: c.spec.ValueString(), LockDigest: c.lock.ValueString(), BaseDigest: base.Digest,
 		Recipe: environment.E2BRecipe(environment.E2BContent{
-			CPUCount: m.CPUCount.ValueInt64(), MemoryMB: m.MemoryMB.ValueInt64(), StartCommand: m.StartCommand.ValueString(), ReadyCommand: m.ReadyCommand.ValueString(),
+			CPUCount: whole(m.CPUCount), MemoryMB: whole(m.MemoryMB), StartCommand: m.StartCommand.ValueString(), ReadyCommand: m.ReadyCommand.ValueString(),
 			ServerCommit: commit.ValueString(), EditDigest: edit.ValueString(),
 		}),
 	}.CacheKey())
@@ -151,6 +152,9 @@ func (m templateModel) asBuilt(c content, given templateChoice, diagnostics *dia
 	m.CreateEnv = m.plannedEnv(c)
 	m.Reference, m.BuildID, m.BuildIDs = types.StringUnknown(), types.StringUnknown(), types.ListUnknown(types.StringType)
 	m.CredentialExpiresAt, m.Retained = types.StringUnknown(), types.ListUnknown(retainedType)
+	if !m.Team.IsUnknown() && !m.Base.IsUnknown() {
+		m.Retained = m.layerCache()
+	}
 	m.Artifact = m.artifact(types.StringValue(environment.Contract))
 	return m
 }
@@ -222,6 +226,9 @@ func (m templateModel) asIs(state templateModel, c content, given templateChoice
 	m.CreateEnv = m.plannedEnv(c)
 	m.CacheKey, m.Reference, m.BuildID, m.BuildIDs = state.CacheKey, state.Reference, state.BuildID, state.BuildIDs
 	m.CredentialExpiresAt, m.Retained = state.CredentialExpiresAt, state.Retained
+	if len(m.Retained.Elements()) == 0 && !m.Base.IsUnknown() {
+		m.Retained = m.layerCache() // An import cannot tell the base.
+	}
 	m.Artifact = m.artifact(member[types.String](state.Artifact, "contract"))
 	return m
 }

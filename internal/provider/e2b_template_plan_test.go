@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -31,12 +32,20 @@ func TestTemplate_RefusedAtPlan(t *testing.T) {
 		"no name":           {`  name = ""`, []string{"it is empty"}},
 		"a UUID as tag":     {`  tags = ["3f6c0a1e-2a53-4a35-8f0b-0b1f8b5d6c11"]`, []string{"reads as a UUID"}},
 		"default as tag":    {`  tags = ["default"]`, []string{"Tag is the provider's own", "move_default_tag"}},
+		"Default as tag":    {`  tags = ["Default"]`, []string{"Tag is the provider's own", "move_default_tag"}},
+		"our own in upper":  {`  tags = [" DL-foo"]`, []string{"Tag is the provider's own"}},
+		"a UUID in upper":   {`  tags = ["3F6C0A1E-2A53-4A35-8F0B-0B1F8B5D6C11"]`, []string{"reads as a UUID"}},
 		"our own tag":       {`  tags = ["dl-1"]`, []string{"Tag is the provider's own"}},
 		"three cores":       {`  cpu_count = 3`, []string{"Number that E2B does not take", "cpu_count is 3"}},
 		"odd memory":        {`  memory_mb = 1025`, []string{"Number that E2B does not take"}},
+		"half a core":       {`  cpu_count = 2.5`, []string{"Number that E2B does not take", "cpu_count is 2.5. Write 1 or an even number up to 32."}},
+		"half a MiB":        {`  memory_mb = 1024.5`, []string{"Number that E2B does not take", "memory_mb is 1024.5. Write an even number from 128."}},
+		"little memory":     {`  memory_mb = 64`, []string{"Number that E2B does not take", "an even number from 128"}},
+		"beyond all":        {`  memory_mb = 1e30`, []string{"Number that E2B does not take", "memory_mb is 1e+30"}},
 		"cut off":           {`  post_install = [{ command = "true", network = false }]`, []string{"E2B cannot cut a command off the network", "post_install[0].network"}},
 		"another commit":    {`  code_interpreter = { commit = "main" }`, []string{"Commit of the code-interpreter server is not carried", e2b.CarriedInterpreter().Commit}},
 		"a source by http":  {`  code_interpreter = { source = "http://mirror.example.com" }`, []string{"Not a source of the code-interpreter server"}},
+		"a source by scp":   {`  code_interpreter = { source = "git@github.com:e2b-dev/code-interpreter" }`, []string{"Not a source of the code-interpreter server", "Git repository"}},
 		"a login in a lock": {`  lock = "six @ https://user:cnry@example.com/six.whl --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"`, []string{"lock"}},
 		"an empty command":  {`  start_command = " "`, []string{"Empty command for E2B"}},
 		"a secret":          {`  env = { API_TOKEN = "cnry" }`, []string{"API_TOKEN"}},
@@ -167,7 +176,7 @@ func TestTemplate_Import(t *testing.T) {
 	maker.apply()
 	made := maker.only().Attributes
 	id, build := fmt.Sprint(made["template_id"]), fmt.Sprint(made["build_id"])
-	for _, form := range []string{"agent-env", id, id + ":" + build, " agent-env "} {
+	for _, form := range []string{"agent-env", id, id + ":" + build, id + ":" + strings.ToUpper(build), fullName, fullName + ":" + build, " agent-env "} {
 		t.Run(form, func(t *testing.T) {
 			s.Forget()
 			c := s.newCLI(t)
@@ -182,6 +191,10 @@ func TestTemplate_Import(t *testing.T) {
 			c.apply()
 			if fresh := c.only().Attributes["build_id"]; fresh != build {
 				t.Errorf("an import with equal content was built anew: %v", fresh)
+			}
+			// What destroy leaves is known by then too.
+			if got, want := c.only().Attributes["retained"], made["retained"]; !reflect.DeepEqual(got, want) {
+				t.Errorf("retained is %v, want %v", got, want)
 			}
 			c.planIsEmpty()
 			if s.Count("POST /v3/templates") != 0 {
@@ -208,6 +221,22 @@ func TestTemplate_Import(t *testing.T) {
 			c.expect(1, "import", templateAddress, form).says(t, wanted)
 			if all := c.instances(); len(all) != 0 {
 				t.Errorf("in state: %v", all)
+			}
+		})
+	}
+	for form, words := range map[string][]string{
+		"":             {"Empty import id for a template", "Import by the template's name"},
+		":" + build:    {"Import id of the template not understood", "it names no template before the"},
+		id + ":":       {"Import id of the template not understood", "it names no build after the"},
+		id + ":stable": {"Import id of the template not understood", `"stable" is no build id, which is a UUID; a tag is none`},
+	} {
+		t.Run("not understood: "+form, func(t *testing.T) {
+			s.Forget()
+			c := s.newCLI(t)
+			c.write("main.tf", template(""))
+			c.expect(1, "import", templateAddress, form).says(t, words...)
+			if all := c.instances(); len(all) != 0 || len(s.Requests()) != 0 {
+				t.Errorf("in state: %v, after %d requests", all, len(s.Requests()))
 			}
 		})
 	}
@@ -242,7 +271,7 @@ func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 	id, old := s.AddTemplate(e2btest.Key, "agent-env", "default")
 	c := s.newCLI(t)
 	c.write("main.tf", template(""))
-	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template has no ready build of this provider")
+	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template has no ready build of this provider", "destroy will forget the template")
 	if got := c.only().Attributes; got["cache_key"] != nil || got["reference"] != nil || got["template_id"] != id {
 		t.Errorf("in state: %v", got)
 	}
@@ -251,8 +280,43 @@ func TestTemplate_ImportOfSomebodyElsesIsBuiltAnew(t *testing.T) {
 		t.Errorf("the old build launches %q (%s)", build, refused)
 	}
 	c.planIsEmpty()
-	c.expect(0, "destroy", "-auto-approve")
+	c.forgets(s)
+	if build, refused := s.Launches(e2btest.Key, "agent-env:"+old); build != old {
+		t.Errorf("the old build launches %q (%s)", build, refused)
+	}
+}
+
+// What this provider did not make it does not remove: not right after the import, not by another state that takes the
+// template over with the builds of the first.
+func TestTemplate_ImportOfSomebodyElsesIsForgottenByDestroy(t *testing.T) {
+	s := newE2B(t)
+	s.AddTemplate(e2btest.Key, "agent-env", "default")
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.expect(0, "import", templateAddress, "agent-env")
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env")
+	c.apply()
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template was made by others", "destroy will forget the template")
+	s.Inject(refuseAll("GET /templates/{templateID}/tags"))
+	c.expect(1, "destroy", "-auto-approve", "-refresh=false").says(t, "Tags of the E2B template could not be read", "State is kept")
+	s.Heal()
+	c.forgets(s)
+	c.expect(0, "import", templateAddress, "agent-env")
+	s.Vanish(fullName)
+	c.expect(0, "destroy", "-auto-approve", "-refresh=false")
 	s.empty(t)
+}
+
+// forgets checks that destroy leaves the one template at E2B and says so.
+func (c *cli) forgets(s *e2bStack) {
+	c.t.Helper()
+	s.Forget()
+	c.expect(0, "destroy", "-auto-approve").says(c.t, "E2B template was forgotten", "was made by others", "stays at E2B with all its builds")
+	if left := s.Left(); len(left) != 1 || s.Count(deleteTemplate) != 0 || len(c.instances()) != 0 {
+		c.t.Errorf("at E2B: %v, after %d deletes; in state: %v", left, s.Count(deleteTemplate), c.instances())
+	}
 }
 
 // After untaint, a create that failed is built anew in place.

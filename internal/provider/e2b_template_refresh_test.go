@@ -49,7 +49,7 @@ var unhelpful = map[string]struct {
 func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 	s := newE2B(t)
 	c := s.newCLI(t)
-	c.write("main.tf", template("  timeouts = { read = \"2s\" }\n"))
+	c.write("main.tf", template("  timeouts = { read = \"3s\" }\n"))
 	c.apply()
 	id, kept := fmt.Sprint(c.only().Attributes["template_id"]), c.stateFile()
 	check := func(t *testing.T, says ...string) {
@@ -75,7 +75,7 @@ func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 				answer := answers[name]
 				answer.fault.Route, answer.fault.Times = route, -1
 				s.Inject(answer.fault)
-				defer s.Heal()
+				defer s.heal()
 				check(t, answer.says...)
 				if asked := s.Count(route); answer.passes != (asked > 1) {
 					t.Errorf("asked %d times", asked)
@@ -85,7 +85,7 @@ func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 	}
 	t.Run("another object", func(t *testing.T) {
 		s.Inject(e2btest.Fault{Route: readTemplate, Times: -1, Status: http.StatusOK, Body: `{"ok":true}`})
-		defer s.Heal()
+		defer s.heal()
 		check(t, "is not the JSON that it should be")
 	})
 	t.Run("connection refused", func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestCLIE2B_RefreshThatFailsKeepsState(t *testing.T) {
 func TestCLIE2B_DestroyThatFailsKeepsState(t *testing.T) {
 	s := newE2B(t)
 	c := s.newCLI(t)
-	c.write("main.tf", template("  timeouts = { delete = \"2s\" }\n"))
+	c.write("main.tf", template("  timeouts = { delete = \"3s\" }\n"))
 	c.apply()
 	id := fmt.Sprint(c.only().Attributes["template_id"])
 	check := func(t *testing.T, says ...string) {
@@ -120,7 +120,7 @@ func TestCLIE2B_DestroyThatFailsKeepsState(t *testing.T) {
 			answer := unhelpful[name]
 			answer.fault.Route, answer.fault.Times = deleteTemplate, -1
 			s.Inject(answer.fault)
-			defer s.Heal()
+			defer s.heal()
 			check(t, answer.says...)
 			if asked := s.Count(deleteTemplate); answer.passes != (asked > 1) {
 				t.Errorf("asked %d times", asked)
@@ -170,6 +170,12 @@ func TestCLIE2B_DestroyOfWhatIsGone(t *testing.T) {
 			o.says(t, "Warning: E2B template may still be there", id)
 		})
 	}
+}
+
+// heal takes faults away, and with them what they still hold of a run that has ended.
+func (s *e2bStack) heal() {
+	s.Drop()
+	s.Heal()
 }
 
 // stateFile is the state as it is on disk.

@@ -48,6 +48,7 @@ func (r *templateResource) Create(ctx context.Context, req resource.CreateReques
 	plan = plan.resolved()
 	ctx, running := begin(ctx, templateNoun, "create", plan.Name, plan.Timeouts.Create, buildTimeout, &resp.Diagnostics)
 	defer running.end()
+	running.engineTells = false
 	if r.nameTaken(ctx, running, plan.Name.ValueString()) {
 		return
 	}
@@ -75,13 +76,17 @@ func (r *templateResource) Read(ctx context.Context, req resource.ReadRequest, r
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, templateIdentity{state.TemplateID})...)
-	if r.services.e2b == nil {
+	if r.services.e2b == nil && r.services.e2bFault == nil {
 		resp.Diagnostics.AddWarning("E2B template was not refreshed", fmt.Sprintf("%s is kept as it was: the provider's e2b settings are not known yet.", state.TemplateID.ValueString()))
 		return
 	}
 	ctx, running := begin(ctx, templateNoun, "read", state.Name, state.Timeouts.Read, readTimeout, &resp.Diagnostics)
 	defer running.end()
-	found, err := r.services.e2b.TemplateWith(ctx, state.TemplateID.ValueString(), state.BuildID.ValueString())
+	client, ok := r.client(running)
+	if !ok {
+		return
+	}
+	found, err := client.TemplateWith(ctx, state.TemplateID.ValueString(), state.BuildID.ValueString())
 	if e2b.NotFound(err) {
 		resp.State.RemoveResource(ctx)
 		return
@@ -141,6 +146,7 @@ func (r *templateResource) Update(ctx context.Context, req resource.UpdateReques
 		return
 	}
 	plan = plan.resolved()
+	running.engineTells = true
 	made, built := r.build(ctx, running, req.Config, plan, &state, func(context.Context, e2b.RequestedBuild) error { return nil })
 	if built {
 		resp.Diagnostics.Append(resp.State.Set(ctx, made)...)
@@ -174,8 +180,20 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 	}
+	if readOrigin(ctx, req.Private, &resp.Diagnostics).foreign {
+		made, err := r.madeHere(ctx, state.TemplateID.ValueString())
+		if err != nil {
+			running.failed(deleteKeepsTemplate(err), "E2B template could not be told from another's")
+			return
+		}
+		if !made {
+			resp.Diagnostics.AddWarning("E2B template was forgotten", fmt.Sprintf("Template %s was imported, and was made by others: its oldest build has no tag of this provider. It stays at E2B with all its builds, those of this resource too, and is no longer in state. Remove it in the team's dashboard if nobody needs it.", state.TemplateID.ValueString()))
+			return
+		}
+	}
 	there, err := client.DeleteUnused(ctx, state.TemplateID.ValueString())
 	if err != nil {
+		running.engineTells = e2b.InUse(err)
 		running.failed(deleteKeepsTemplate(err), "E2B template could not be destroyed")
 	}
 	if there {
@@ -187,8 +205,12 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 	}
 }
 
-// client is the client of E2B, or an error while its settings are not known.
+// client is the client of E2B, or an error while its settings are not known or cannot be used.
 func (r *templateResource) client(running operation) (*e2b.Client, bool) {
+	if r.services.e2bFault != nil {
+		appendProblems(running.diagnostics, r.services.e2bFault, "E2B settings cannot be used")
+		return nil, false
+	}
 	if r.services.e2b == nil {
 		running.diagnostics.AddError("E2B settings are not known", "The provider's e2b settings hold values that are not known yet, so E2B cannot be asked. Apply first what makes them (terraform apply -target=…).")
 		return nil, false

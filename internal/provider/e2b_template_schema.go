@@ -3,15 +3,15 @@ package provider
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/booldefault"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/numberdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -50,9 +50,9 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 	for name, own := range map[string]schema.Attribute{
 		"name": schema.StringAttribute{Required: true, Validators: []validator.String{templateName()},
 			MarkdownDescription: "The template's name in the team: 1 to 128 characters of `a-z`, `0-9`, `-` and `_`. E2B lower-cases and trims other spellings, so they are refused. Another name replaces the template."},
-		"cpu_count": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(defaultCPUCount), Validators: []validator.Int64{cpuCount()},
+		"cpu_count": schema.NumberAttribute{Optional: true, Computed: true, Default: numberdefault.StaticBigFloat(big.NewFloat(defaultCPUCount)), Validators: []validator.Number{cpuCount()},
 			MarkdownDescription: fmt.Sprintf("Cores of a sandbox: 1 or an even number up to 32, within what the team may have. Part of the cache key. Default: %d.", defaultCPUCount)},
-		"memory_mb": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(defaultMemoryMB), Validators: []validator.Int64{int64validator.AtLeast(128), memoryMB()},
+		"memory_mb": schema.NumberAttribute{Optional: true, Computed: true, Default: numberdefault.StaticBigFloat(big.NewFloat(defaultMemoryMB)), Validators: []validator.Number{memoryMB()},
 			MarkdownDescription: fmt.Sprintf("Memory of a sandbox in MiB: an even number from 128, within what the team may have. Part of the cache key. Default: %d.", defaultMemoryMB)},
 		"tags": schema.SetAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Tags for people, put on the build once it is ready, and so moved there if another build had them: 1 to 128 characters of `a-z`, `0-9`, `-`, `_` and `.`, no UUID, not `default` and not beginning with `dl-`. Never launch from them. A change builds nothing."},
@@ -68,7 +68,7 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "E2B's code-interpreter server, which is taken file by file from a pinned commit, each checked on its digest, edited for the contract, and installed in a venv of its own.",
 			Attributes: map[string]schema.Attribute{
 				"source": schema.StringAttribute{Optional: true, Validators: []validator.String{interpreterSource()},
-					MarkdownDescription: "Where the files come from: an `https` address of the repository's files, in which `{commit}` stands for the commit, read by E2B's builder; or the folder of a checkout on the machine that runs Terraform, for builders without a way out. It is not part of the cache key. Default: `" + e2b.InterpreterSource + "`."},
+					MarkdownDescription: "Where the files come from: an `https` address of the repository's files, in which `{commit}` stands for the commit, read by E2B's builder; or the folder of a checkout on the machine that runs Terraform, which is read when the template is built, for builders without a way out. It is not part of the cache key. Default: `" + e2b.InterpreterSource + "`."},
 				"commit":      schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "The commit of `github.com/e2b-dev/code-interpreter`. Part of the cache key. Default: that of this release when the template is built; a later release does not build it anew by itself."},
 				"edit_digest": schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "Digest of what is laid over the commit: the edit, the server's packages, Jupyter's configuration, the start program. Part of the cache key. Default: as for `commit`."},
 			}},
@@ -99,7 +99,7 @@ func redescribed(attributes map[string]schema.Attribute) map[string]schema.Attri
 	shared := artifactAttributes(nil)
 	for name, text := range map[string]string{
 		"base":            "The base image, pinned by digest: `host/path@sha256:…`. E2B pulls it, so it must be reachable from there. It satisfies `sandbox-contract/v1`. Another digest builds the template anew; another repository with the same digest does not.",
-		"env":             "Environment variables of the start command, of kernels and of `post_install`. E2B gives them to no other process of a sandbox: pass `create_env` when one is created. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so is what looks like a credential.",
+		"env":             "Environment variables of the start command, of kernels and of `post_install`. E2B gives them to no other process of a sandbox: pass `create_env` when one is created. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so are values with line breaks or other control characters, and what looks like a credential.",
 		"lock":            "A hash-locked requirements file, or a `pylock.toml` (PEP 751), installed as root into the system site-packages from the public index: E2B prints the arguments of its steps, so there is no login for another index here. For private packages build them into a base first (`base = datalayer_environment.x.reference`, without `lock`). Comments, order and line ends have no meaning. Without it nothing is installed.",
 		"rebuild_trigger": "Any values; a change builds the template anew in place though its content did not change. It also runs `apt_packages` and `post_install` anew, which the team's layer cache would answer otherwise: what they reach may have moved. It is not part of the cache key.",
 		"reference":       "What a sandbox is launched from: `<team>/<name>:<build id>`. It never moves.",
@@ -109,7 +109,7 @@ func redescribed(attributes map[string]schema.Attribute) map[string]schema.Attri
 		attributes[name] = described(shared[name], text)
 	}
 	if commands, ok := shared["post_install"].(schema.ListNestedAttribute); ok {
-		commands.NestedObject.Attributes["network"] = schema.BoolAttribute{Optional: true, MarkdownDescription: "E2B cuts no step off the network, so `false` is refused. Default: with network."}
+		commands.NestedObject.Attributes["network"] = schema.BoolAttribute{Optional: true, MarkdownDescription: "E2B cuts no step off the network, so `false` is refused, and `true` changes nothing but `spec_digest`, which is equal on all services, and with it the cache key. Default: with network."}
 		attributes["post_install"] = commands
 	}
 	if login, ok := shared["base_registry"].(schema.SingleNestedAttribute); ok {
@@ -151,9 +151,5 @@ func templateTimeouts(ctx context.Context) schema.Attribute {
 		Update: true, UpdateDescription: fmt.Sprintf("How long %s may take where it is made anew. Default of `update`: `%s`.", build, templateTimeout),
 		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy, with its wait for sandboxes to end,", deleteTimeout),
 	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
+	return withDurations(attribute)
 }

@@ -21,21 +21,22 @@ func settle(ctx context.Context, client *e2b.Client, state, plan templateModel, 
 	if state.BuildID.Equal(plan.BuildID) {
 		more = without(want, had)
 	}
-	name := plan.Name.ValueString()
+	// By its id: E2B may not know the name yet, which was asked for a moment before the template was made.
+	id := plan.TemplateID.ValueString()
 	if len(more) > 0 {
-		if err := client.AssignTags(ctx, name, plan.BuildID.ValueString(), more...); err != nil {
+		if err := client.AssignTags(ctx, id, plan.BuildID.ValueString(), more...); err != nil {
 			failed = append(failed, problem.From(err, "Tags were not put on the E2B build")...)
 		}
 	}
 	// default stays where it is: E2B removes it from no template.
 	if less := without(without(had, want), []string{e2b.DefaultTag}); len(less) > 0 {
 		var err error
-		if left, err = client.RemoveTagsFrom(ctx, plan.TemplateID.ValueString(), name, state.BuildID.ValueString(), less...); err != nil {
-			failed = append(failed, problem.From(err, "Tags were not taken off the E2B template")...)
+		if left, err = client.RemoveTagsFrom(ctx, id, state.BuildID.ValueString(), less...); err != nil {
+			failed = append(failed, problem.From(advised(err, "Remove them by hand if the next plan does not: after a build, state no longer has them."), "Tags were not taken off the E2B template")...)
 		}
 	}
 	if plan.Public.ValueBool() != public {
-		if err := client.SetPublic(ctx, plan.TemplateID.ValueString(), plan.Public.ValueBool()); err != nil {
+		if err := client.SetPublic(ctx, id, plan.Public.ValueBool()); err != nil {
 			failed = append(failed, problem.From(err, "Visibility of the E2B template was not set")...)
 		}
 	}

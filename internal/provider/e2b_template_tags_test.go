@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
@@ -68,6 +69,36 @@ func TestTemplate_LastTagOfABuildIsNeverRemoved(t *testing.T) {
 			t.Errorf("build %s launches %q (%s)", build, got, refused)
 		}
 	}
+	c.planIsEmpty()
+	c.forgets(s)
+}
+
+// E2B caches that it does not know a name, and the create asks for just that: tags are put by the template's id.
+func TestTemplate_TagsDoNotWaitForTheName(t *testing.T) {
+	s := newE2B(t)
+	for _, route := range []string{"POST /templates/tags", "DELETE /templates/tags"} {
+		s.Inject(e2btest.Fault{Route: route, Times: -1, Status: 404, Message: "template 'acme-team/agent-env' not found",
+			If: func(r e2btest.Request) bool { return strings.Contains(string(r.Body), "agent-env") }})
+	}
+	c := s.newCLI(t)
+	for _, tags := range []string{`"stable", "v1"`, `"v1"`} {
+		c.write("main.tf", template("  tags = ["+tags+"]\n"))
+		c.apply()
+		c.planIsEmpty()
+	}
+	c.destroyE2B(s)
+}
+
+// State cannot hold a tag that was to go and did not: the warning says what is left to do.
+func TestTemplate_TagThatCannotBeTakenOffSaysSo(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	c.write("main.tf", template("  tags = [\"stable\"]\n"))
+	c.apply()
+	s.Inject(refuseAll("DELETE /templates/tags"))
+	c.write("main.tf", template("  memory_mb = 2048\n"))
+	c.apply().says(t, "Tags could not be removed from the E2B template", "is ready and launches by its id", "tags stable", "Remove them by hand")
+	s.Heal()
 	c.planIsEmpty()
 	c.destroyE2B(s)
 }

@@ -22,7 +22,6 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	validateArtifact(config.artifactArguments, &resp.Diagnostics)
-	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
 	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{"base", "base_registry", types.ObjectNull(nil)}, &resp.Diagnostics)
 	for i, element := range config.PostInstall.Elements() {
 		if network := member[types.Bool](element, "network"); !network.IsNull() && !network.IsUnknown() && !network.ValueBool() {
@@ -46,9 +45,13 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 }
 
 func validateTag(tag types.String, resp *resource.ValidateConfigResponse) {
-	if p := e2b.CheckTag(tag.ValueString()); p != nil {
-		resp.Diagnostics.AddAttributeError(path.Root("tags"), p.Title, p.Detail())
-	} else if tag.ValueString() == e2b.DefaultTag || strings.HasPrefix(tag.ValueString(), e2b.OwnTagPrefix) {
+	// As E2B would keep it: what is said of another spelling must not lead to a second refusal.
+	kept := strings.ToLower(strings.TrimSpace(tag.ValueString()))
+	if kept != e2b.DefaultTag && !strings.HasPrefix(kept, e2b.OwnTagPrefix) {
+		if p := e2b.CheckTag(tag.ValueString()); p != nil {
+			resp.Diagnostics.AddAttributeError(path.Root("tags"), p.Title, p.Detail())
+		}
+	} else {
 		resp.Diagnostics.AddAttributeError(path.Root("tags"), "Tag is the provider's own", fmt.Sprintf("%q: `default` is put by move_default_tag, and tags that begin with %q mark builds. Choose another tag.", tag.ValueString(), e2b.OwnTagPrefix))
 	}
 }
@@ -66,27 +69,16 @@ func interpreterSource() validator.String {
 	return stringRule{"an https address or a folder", e2b.CheckSource}
 }
 
-// intRule allows a number or not.
-type intRule struct {
-	rule   string
-	allows func(int64) bool
+func cpuCount() validator.Number {
+	return e2bNumber("1 or an even number up to 32", func(n int64) bool { return n == 1 || n > 0 && n <= 32 && n%2 == 0 })
 }
 
-func (r intRule) Description(context.Context) string         { return r.rule }
-func (r intRule) MarkdownDescription(context.Context) string { return r.rule }
-
-func (r intRule) ValidateInt64(_ context.Context, req validator.Int64Request, resp *validator.Int64Response) {
-	if value := req.ConfigValue; !value.IsNull() && !value.IsUnknown() && !r.allows(value.ValueInt64()) {
-		resp.Diagnostics.AddAttributeError(req.Path, "Number that E2B does not take", fmt.Sprintf("%s is %d. Write %s.", req.Path, value.ValueInt64(), r.rule))
-	}
+func memoryMB() validator.Number {
+	return e2bNumber("an even number from 128", func(n int64) bool { return n >= 128 && n%2 == 0 && n <= 1<<31-1 })
 }
 
-func cpuCount() validator.Int64 {
-	return intRule{"1 or an even number up to 32", func(n int64) bool { return n == 1 || n > 0 && n <= 32 && n%2 == 0 }}
-}
-
-func memoryMB() validator.Int64 {
-	return intRule{"an even number", func(n int64) bool { return n%2 == 0 && n <= 1<<31-1 }}
+func e2bNumber(rule string, allows func(int64) bool) validator.Number {
+	return numberRule{"Number that E2B does not take", rule, allows}
 }
 
 func command() validator.String {

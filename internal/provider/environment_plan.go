@@ -21,6 +21,7 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	defer needPasswords(ctx, req, resp, "base_registry", "registry")
 	var plan environmentModel
 	if resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...); resp.Diagnostics.HasError() {
 		return

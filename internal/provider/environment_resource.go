@@ -89,8 +89,8 @@ type environmentModel struct {
 	artifactArguments
 	artifactOutputs
 	builtImage
-	BuildSecrets        types.Map   `tfsdk:"build_secrets_wo"`
-	BuildSecretsVersion types.Int64 `tfsdk:"build_secrets_wo_version"`
+	BuildSecrets        types.Map    `tfsdk:"build_secrets_wo"`
+	BuildSecretsVersion types.Number `tfsdk:"build_secrets_wo_version"`
 }
 
 // Format keeps what a configuration brings of passwords out of every way of printing.

@@ -64,6 +64,8 @@ func TestStaleLock_AtApplyByTheLabelsOfTheBase(t *testing.T) {
 		says   []string
 	}{
 		"another Python":           {on("# python: 3.12\nsix==1.17.0"+hash, ""), []string{"Lock is for another Python", "resolved for Python 3.12", "the base has 3.13"}},
+		"another C library":        {on("# platform: x86_64-unknown-linux-musl\nsix==1.17.0"+hash, ""), []string{"Lock is for another C library", "it is for musl, and the base has glibc 2."}},
+		"a newer C library":        {on("# platform: x86_64-manylinux_2_99\nsix==1.17.0"+hash, ""), []string{"Lock is for another C library", "it needs glibc 2.99, and the base has glibc 2."}},
 		"kernel stack":             {on("ipykernel==6.0.0"+hash, ""), []string{"Lock would replace the kernel stack", "ipykernel", "the lock has 6.0.0", "the base has"}},
 		"python_version of others": {on(testdata(t, "six.lock"), `python_version = "3.12"`), []string{"Base image has another Python", "python_version is 3.12, and the base has 3.13"}},
 	} {

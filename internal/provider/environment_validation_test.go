@@ -55,6 +55,9 @@ func (s *stack) refused(t *testing.T, mistakes []mistake) {
 				if strings.Contains(text, "cnry") {
 					t.Errorf("a secret shows: %s", text)
 				}
+				if place, rest, more := strings.Cut(d.Detail, ": "); more && strings.HasPrefix(rest, place) {
+					t.Errorf("an error says its place twice: %s", d.Detail)
+				}
 				found = append(found, fmt.Sprintf("at %s: %s", d.Attribute, text))
 				if d.Attribute.Equal(m.path) && containsAll(text, m.says) {
 					return
@@ -101,8 +104,8 @@ func TestValidation_OfTheLock(t *testing.T) {
 	hash := "--hash=sha256:" + strings.Repeat("a", 64)
 	lock := func(lines ...string) string { return s.config(fmt.Sprintf("lock = %q", strings.Join(lines, "\n"))) }
 	s.refused(t, []mistake{
-		{"empty", lock(""), at("lock"), []string{"Lock without requirements", "leave `lock` out"}},
-		{"comments only", lock("# nothing", ""), at("lock"), []string{"Lock without requirements", "leave `lock` out"}},
+		{"empty", lock(""), at("lock"), []string{"Lock without requirements", "leave the argument out"}},
+		{"comments only", lock("# nothing", ""), at("lock"), []string{"Lock without requirements", "leave the argument out"}},
 		{"no hashes", lock("six==1.17.0"), at("lock"), []string{"without a hash", "line 1 (six)", "--generate-hashes"}},
 		{"VCS branch", lock("six @ git+https://h.example/six.git@main"), at("lock"), []string{"line 1 (six)", "not a fixed commit", "wheel"}},
 		{"VCS commit", lock("six @ git+ssh://git@h.example/six.git@" + strings.Repeat("0", 40)), at("lock"), []string{"line 1 (six)", "hash", "wheel"}},
@@ -182,6 +185,9 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"line break in the name", strings.Replace(s.config(""), `"env-a"`, `"env\na"`, 1), at("name"), []string{"Invalid name", "line breaks"}},
 		{"timeout of nothing", s.config(`timeouts = { create = "0s" }`), at("timeouts", "create"), []string{"not positive", `"0s"`, `"30m"`}},
 		{"timeout in the past", s.config(`timeouts = { delete = "-1h" }`), at("timeouts", "delete"), []string{"not positive", `"-1h"`}},
+		{"no password", s.config(`registry = { username = "a" }`), at("registry", "password_wo"), []string{"Missing registry password", "registry.password_wo is null", "set the variable"}},
+		{"no user name", s.config(`registry = { password_wo = "cnry-1" }`), at("registry", "username"), []string{"Missing registry user name"}},
+		{"no password for the base", s.config(`base_registry = { username = "a", password_wo = null }`), at("base_registry", "password_wo"), []string{"Missing registry password"}},
 		{"empty password", s.config(`registry = { username = "a", password_wo = "" }`), at("registry", "password_wo"), []string{"Empty registry password", "Remove registry"}},
 		{"two passwords for one host", strings.Replace(logins, `username = "b", password_wo = "cnry-1"`, `username = "a", password_wo = "cnry-2"`, 1), at("base_registry", "password_wo"), []string{"Two logins", "base_registry.password_wo is not registry.password_wo"}},
 		{"two logins for one host", logins, at("base_registry", "username"), []string{"Two logins", "base_registry.username is not registry.username", "set registry alone"}},
@@ -192,8 +198,18 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"TLS for nothing", block(`  buildkit = { address = "unix:///x", nodes = { "linux/arm64" = "unix:///y" }, tls = { ca = "/ca.pem" } }`), at("buildkit", "tls"), []string{"TLS"}},
 		{"password with a line break", s.config(`registry = { username = "a", password_wo = "cnry-1\n" }`), at("registry", "password_wo"), []string{"Control character in a password", "trimspace"}},
 		{"password of the provider with a line break", block(`  registries = { "h.example" = { username = "a", password = "cnry-1\n" } }`), at("registries", key("h.example"), "password"), []string{"Control character in a password", "trimspace"}},
+		{"user with a line break", s.config(`registry = { username = "a\n", password_wo = "cnry-1" }`), at("registry", "username"), []string{"Control character in a user name", `"a\n"`, "trimspace"}},
+		{"user of the base with a line break", s.config(`base_registry = { username = "a\n", password_wo = "cnry-1" }`), at("base_registry", "username"), []string{"Control character in a user name", "trimspace"}},
+		{"user of the provider with a line break", block(`  registries = { "h.example" = { username = "a\n", password = "cnry-1" } }`), at("registries", key("h.example"), "username"), []string{"Control character in a user name", "trimspace"}},
+		{"user of the index with a line break", s.config(fmt.Sprintf("lock = %q\n", sixLock) + `package_index = { url = "https://packages.example.com/simple/", username = "a\n", password_wo = "cnry-1" }`), at("package_index", "username"), []string{"User name that the package index cannot be sent", "a line break"}},
+		{"key of E2B with a line break", block(`  e2b = { api_key = "e2b_cnry\n" }`), at("e2b", "api_key"), []string{"Control character in the E2B API key", "trimspace"}},
 		{"BuildKit address", block(`  buildkit = { address = "podman-container://b" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", `"podman-container" is not one of`, "tcp://"}},
-		{"max_parallel", block(`  buildkit = { max_parallel = 0 }`), at("buildkit", "max_parallel"), []string{"at least 1"}},
+		{"max_parallel", block(`  buildkit = { max_parallel = 0 }`), at("buildkit", "max_parallel"), []string{"Invalid number", "buildkit.max_parallel is 0", "at least 1"}},
+		{"half a build", block(`  buildkit = { max_parallel = 1.5 }`), at("buildkit", "max_parallel"), []string{"Invalid number", "buildkit.max_parallel is 1.5", "a whole number"}},
+		{"half a version", s.config(`registry = { username = "a", password_wo = "cnry-1", password_wo_version = 1.5 }`), at("registry", "password_wo_version"), []string{"Invalid number", "registry.password_wo_version is 1.5"}},
+		{"half a version of the base's login", s.config(`base_registry = { username = "a", password_wo = "cnry-1", password_wo_version = 1.5 }`), at("base_registry", "password_wo_version"), []string{"Invalid number"}},
+		{"half a version of the index's login", s.config(fmt.Sprintf("lock = %q\n", sixLock) + `package_index = { url = "https://packages.example.com/simple/", username = "a", password_wo = "cnry-1", password_wo_version = 0.1 }`), at("package_index", "password_wo_version"), []string{"Invalid number", "package_index.password_wo_version is 0.1"}},
+		{"half a version of build secrets", s.config("build_secrets_wo = { a = \"cnry-1\" }\n  post_install = [{ command = \"true\" }]\n  build_secrets_wo_version = 1.5"), at("build_secrets_wo_version"), []string{"Invalid number"}},
 		{"empty password", block(`  registries = { "h.example" = { username = "a", password = "" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"empty username", block(`  registries = { "h.example" = { username = "", password = "cnry-1" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"registry host", block(`  registries = { "team/env" = { username = "a", password = "cnry-1" } }`), at("registries", key("team/env")), []string{"team/env", "registry.example.com"}},

@@ -95,6 +95,10 @@ func imageTimeouts(ctx context.Context) schema.Attribute {
 	attribute := timeouts.AttributesWithOpts(ctx, timeouts.Opts{ReadDescription: timeoutDescription("read", "reading from the registry", readTimeout)})
 	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
 		nested.MarkdownDescription = "How long the read may take."
+		if text, ok := nested.Attributes["read"].(schema.StringAttribute); ok {
+			text.Validators = []validator.String{duration()}
+			nested.Attributes["read"] = text
+		}
 		return nested
 	}
 	return attribute
@@ -111,7 +115,6 @@ func namedReference() validator.String {
 func (d *imageDataSource) ValidateConfig(ctx context.Context, req datasource.ValidateConfigRequest, resp *datasource.ValidateConfigResponse) {
 	var limits timeouts.Value
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("timeouts"), &limits)...)
-	validateTimeouts(limits.Attributes(), &resp.Diagnostics)
 }
 
 func (d *imageDataSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {

@@ -69,11 +69,23 @@ func timeoutsAttribute(ctx context.Context) schema.Attribute {
 		Update: true, UpdateDescription: timeoutDescription("update", "a change in place", updateTimeout),
 		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy", deleteTimeout),
 	})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
+	return withDurations(attribute)
+}
+
+// withDurations lets timeouts be judged by a rule of ours: that of the library gives no example.
+func withDurations(attribute schema.Attribute) schema.Attribute {
+	nested, ok := attribute.(schema.SingleNestedAttribute)
+	if !ok {
+		return attribute
 	}
-	return attribute
+	nested.MarkdownDescription = "How long each operation may take."
+	for name, member := range nested.Attributes {
+		if text, ok := member.(schema.StringAttribute); ok {
+			text.Validators = []validator.String{duration()}
+			nested.Attributes[name] = text
+		}
+	}
+	return nested
 }
 
 func timeoutDescription(name, what string, limit time.Duration) string {
@@ -87,9 +99,9 @@ func registryAttribute(purpose string) schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true,
 		MarkdownDescription: purpose + " It goes before the provider's `registries` and `aws` and the Docker configuration. It is used at create and update only, since Terraform does not keep write-only values: refresh and destroy need the host in the provider's `registries` or in the Docker configuration if it answers no anonymous requests.",
 		Attributes: map[string]schema.Attribute{
-			"username":            schema.StringAttribute{Required: true, MarkdownDescription: "The user name.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"password_wo":         schema.StringAttribute{Required: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required for what builds, pushes or moves a tag. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 		}}
 }
 
@@ -100,8 +112,8 @@ func sourceRegistryAttribute(of string) schema.Attribute {
 		MarkdownDescription: fmt.Sprintf("The login for the host of `%s`: `username` and `password_wo`, or `role_arn` for an image on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration, and is used at create alone.", of),
 		Attributes: map[string]schema.Attribute{
 			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name. Required without `role_arn`.", Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn`. Write-only: it may come from an ephemeral resource."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn` for what builds. Write-only: it may come from an ephemeral resource."},
+			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
 				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
 			"external_id": externalIDAttribute(),

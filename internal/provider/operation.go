@@ -29,6 +29,19 @@ type operation struct {
 	diagnostics *diag.Diagnostics
 }
 
+// cleanupTime bounds what is finished or tidied up after an operation was cancelled or its time was over.
+const cleanupTime = 30 * time.Second
+
+// lingering gives a context that ends cleanupTime after ctx does: for what is to be finished once it has begun.
+func lingering(ctx context.Context) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(cleanupTime, cancel) })
+	return later, func() {
+		stop()
+		cancel()
+	}
+}
+
 // begin starts an operation; its context ends with the configured timeout, or the one given for where none is.
 func begin(ctx context.Context, what, kind string, name types.String, configured func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diagnostics *diag.Diagnostics) (context.Context, operation) {
 	limit, found := configured(ctx, otherwise)
@@ -41,11 +54,16 @@ func begin(ctx context.Context, what, kind string, name types.String, configured
 func (o operation) failed(err error, title string) {
 	for _, p := range problem.From(err, title) {
 		said := *p
+		if p.Object == o.name {
+			said.Object = ""
+		}
 		if o.name != "" {
-			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, p.Object), ": ")
+			said.Object = strings.TrimSuffix(fmt.Sprintf("%s %q: %s", o.what, o.name, said.Object), ": ")
 		}
 		if errors.Is(o.ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) && !o.engineTells {
-			said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
+			if !strings.Contains(p.Object, ", after ") { // Some engines tell that themselves.
+				said.Object += fmt.Sprintf(", after %s", time.Since(o.began).Round(time.Second))
+			}
 			said.Advice = fmt.Sprintf("The time of timeouts.%s ran out. Raise it if the service is slow. %s", o.kind, p.Advice)
 		}
 		appendProblems(o.diagnostics, &said, title)

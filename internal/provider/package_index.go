@@ -22,7 +22,7 @@ func packageIndexAttribute() schema.Attribute {
 			"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates (text, not a path) that pip trusts for it, in place of all others."},
 			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name, if the index asks for a login."},
 			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it reaches the build as a secret mount and is in no layer, log or attestation."},
-			"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and builds nothing."},
+			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 		}}
 }
 

@@ -44,9 +44,9 @@ func packageIndexFaults(attribute string, index types.Object) problem.List {
 	}
 	switch {
 	case username.IsNull() != password.IsNull():
-		fault("Half a login for the package index", "", fmt.Sprintf("%s.username and %s.password_wo go together: set both or neither.", attribute, attribute))
-	case known(username) && (username.ValueString() == "" || strings.Contains(username.ValueString(), ":")):
-		fault("User name that the package index cannot be sent", fmt.Sprintf("%q", username.ValueString()), "A user name is not empty and has no colon, which ends it in a Basic login. Remove username and password_wo for an index that asks for none.", "username")
+		fault("Half a login for the package index", "", fmt.Sprintf("%s.username and %s.password_wo go together: set both or neither. A write-only value is given to each run anew.", attribute, attribute))
+	case known(username) && (username.ValueString() == "" || strings.ContainsFunc(username.ValueString(), func(r rune) bool { return r == ':' || unicode.IsControl(r) })):
+		fault("User name that the package index cannot be sent", fmt.Sprintf("%q", username.ValueString()), "A user name is not empty and has no colon, which ends it in a Basic login, nor a line break or another control character. Remove username and password_wo for an index that asks for none.", "username")
 	case known(password) && password.ValueString() == "":
 		fault("Empty password for the package index", "", "Remove username and password_wo for an index that asks for no login.", "password_wo")
 	}

@@ -59,7 +59,7 @@ func TestPackageLock_BaseThatDoesNotFit(t *testing.T) {
 		"platform": {base + `python_platform = "aarch64-manylinux_2_28"`, []string{"Base does not fit the lock", "linux/amd64, not linux/arm64"}},
 		"no labels": {base + fmt.Sprintf("runner = \"local\"\nuv_path = %q\npython_version = \"3.13\"", b.uv),
 			[]string{"Base does not fit the lock", "its labels do not tell its kernel stack", "ipykernel, jupyter-client, jupyter-server", `runner = "buildkit"`}},
-		"gone": {fmt.Sprintf("base = \"%s/nothing@sha256:%064d\"", b.RegistryHost, 1), []string{"404"}},
+		"gone": {fmt.Sprintf("base = \"%s/nothing@sha256:%064d\"", b.RegistryHost, 1), []string{"Base image does not exist", "/nothing@sha256:", "404 Not Found"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.run(t, resource.TestStep{Config: b.onBase(t, `"app"`, tt.arguments), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says(tt.says...)})
@@ -77,11 +77,28 @@ func TestPackageLock_LocalReadsTheLabelsOfABase(t *testing.T) {
 	digest := s.foreignImage(t, [2]string{"linux", "arm64"}, map[string]any{"Labels": map[string]string{
 		"io.datalayer.environment.python-version": "3.12", "io.datalayer.base.packages": "ipykernel==6.1.0 jupyter-client==8.1 six==1.0",
 	}})
-	arguments := fmt.Sprintf("base = \"%s@%s\"\nrunner = \"local\"\nuv_path = %q\n", s.repository, digest, b.uv)
+	on := func(digest string) string {
+		return fmt.Sprintf("base = \"%s@%s\"\nrunner = \"local\"\nuv_path = %q\n", s.repository, digest, b.uv)
+	}
+	arguments := on(digest)
 	s.run(t,
 		b.step(b.lockOf(`"ipykernel", "built"`, arguments, ""), lockedPackages(map[string]string{"ipykernel": "6.1.0", "built": "1.0"}),
 			locked("python_version", knownvalue.StringExact("3.12")), locked("python_platform", knownvalue.StringExact("aarch64-manylinux_2_28"))),
 		resource.TestStep{Config: b.lockOf(`"ipykernel>6.1.0"`, arguments, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Requirements cannot be resolved", "ipykernel==6.1.0")},
 		resource.TestStep{Config: b.lockOf(`"ipykernel"`, arguments+`python_version = "3.13"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Base does not fit the lock", "python_version is 3.13, and the base has 3.12")},
+	)
+	// A base of this release tells its C library too.
+	digest = s.foreignImage(t, [2]string{"linux", "amd64"}, map[string]any{"Labels": map[string]string{
+		"io.datalayer.environment.python-version": "3.12", "io.datalayer.base.packages": "ipykernel==6.1.0", "io.datalayer.base.libc": "glibc 2.36",
+	}})
+	refused := func(platform string, phrases ...string) resource.TestStep {
+		return resource.TestStep{Config: b.lockOf(`"app"`, on(digest)+fmt.Sprintf("python_platform = %q", platform), ""), ConfigVariables: password(enginetest.IndexPassword),
+			ExpectError: says(append([]string{"Base does not fit the lock", "python_platform is " + platform}, phrases...)...)}
+	}
+	s.run(t,
+		refused("x86_64-unknown-linux-musl", "it is for musl, and the base has glibc 2.36"),
+		refused("x86_64-manylinux_2_40", "it needs glibc 2.40, and the base has glibc 2.36"),
+		b.step(b.lockOf(`"app"`, on(digest), ""), locked("python_platform", knownvalue.StringExact("x86_64-manylinux_2_36"))),
+		b.step(b.lockOf(`"app"`, on(digest)+`python_platform = "x86_64-manylinux_2_28"`, ""), locked("python_platform", knownvalue.StringExact("x86_64-manylinux_2_28"))),
 	)
 }

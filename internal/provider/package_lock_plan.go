@@ -23,6 +23,7 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if req.Plan.Raw.IsNull() {
 		return
 	}
+	defer needPasswords(ctx, req, resp, "base_registry")
 	var plan packageLockModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	given := readGiven(ctx, req.Config, &resp.Diagnostics)
@@ -37,12 +38,15 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 			return
 		}
 	}
-	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
-		resp.Diagnostics.AddWarning("Imported lock is not held against the requirements", "The lock is taken as it is: nothing is resolved, and whether it is for these requirements and this target is not checked. A change of upgrade_trigger resolves all anew, any other change of what decides the content keeps the versions that still fit.")
-		resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.keeping(*prior, given))...)
-		return
+	if plan.Runner.IsUnknown() && prior != nil && !prior.Base.IsNull() {
+		plan.Runner = types.StringValue(runnerBuildkit) // Its base is being replaced by another.
 	}
-	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.planned(ctx, prior, given))...)
+	decided := plan.decide(ctx, prior, given)
+	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+		decided = plan.onImport(*prior, given)
+		warnOfImport(decided, *prior, given, &resp.Diagnostics)
+	}
+	resp.Diagnostics.Append(resp.Plan.Set(ctx, plan.planned(decided, prior, given))...)
 }
 
 // givenTarget are the Optional and Computed arguments as the configuration has them.
@@ -56,10 +60,9 @@ func readGiven(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagn
 	return given
 }
 
-// planned gives the plan. prior is nil for a lock that is to be made first.
-func (m packageLockModel) planned(ctx context.Context, prior *packageLockModel, given givenTarget) packageLockModel {
-	decision := m.decide(ctx, prior, given)
-	if decision == keepLock {
+// planned gives the plan for what was decided. prior is nil for a lock that is to be made first.
+func (m packageLockModel) planned(decided decision, prior *packageLockModel, given givenTarget) packageLockModel {
+	if decided == keepLock {
 		return m.keeping(*prior, given)
 	}
 	m.PythonVersion, m.PythonPlatform, m.UVVersion = given.python, given.platform, given.uv
@@ -70,7 +73,7 @@ func (m packageLockModel) planned(ctx context.Context, prior *packageLockModel, 
 	// A default that is this release's own code moves with it when something else resolves; whether it does may be open.
 	if m.UVVersion.IsNull() {
 		m.UVVersion = types.StringValue(resolve.UVVersion)
-		if decision == notKnown && !m.UVVersion.Equal(prior.UVVersion) {
+		if decided == notKnown && !m.UVVersion.Equal(prior.UVVersion) {
 			m.UVVersion = types.StringUnknown()
 		}
 	}

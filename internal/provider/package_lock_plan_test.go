@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 )
 
-var lockIndexType = map[string]attr.Type{"url": types.StringType, "username": types.StringType, "ca_certificates": types.StringType, "password_wo_version": types.Int64Type, "extra_urls": types.ListType{ElemType: types.StringType}}
+var lockIndexType = map[string]attr.Type{"url": types.StringType, "username": types.StringType, "ca_certificates": types.StringType, "password_wo_version": types.NumberType, "extra_urls": types.ListType{ElemType: types.StringType}}
 
 func indexOf(url, username string, version int64, extra ...string) types.Object {
 	return types.ObjectValueMust(lockIndexType, map[string]attr.Value{
-		"url": types.StringValue(url), "username": types.StringValue(username), "ca_certificates": types.StringNull(), "password_wo_version": types.Int64Value(version), "extra_urls": stringList(extra...),
+		"url": types.StringValue(url), "username": types.StringValue(username), "ca_certificates": types.StringNull(), "password_wo_version": types.NumberValue(big.NewFloat(float64(version))), "extra_urls": stringList(extra...),
 	})
 }
 
@@ -88,7 +89,7 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 			if got := plan.decide(t.Context(), &prior, given); got != tt.want {
 				t.Fatalf("got %d, want %d", got, tt.want)
 			}
-			planned := plan.planned(t.Context(), &prior, given)
+			planned := plan.planned(tt.want, &prior, given)
 			if kept := tt.want == keepLock; planned.Content.IsUnknown() == kept || planned.Digest.IsUnknown() == kept || planned.Packages.IsUnknown() == kept || planned.ResolvedAt.IsUnknown() == kept {
 				t.Errorf("the plan's outputs: %v", planned.Content)
 			}
@@ -102,6 +103,35 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 			}
 			if sameBase := baseDigest(plan.Base) == baseDigest(prior.Base); planned.PythonVersion.IsUnknown() == sameBase || planned.PythonPlatform.IsUnknown() == sameBase {
 				t.Errorf("the target is planned as %s on %s", planned.PythonVersion, planned.PythonPlatform)
+			}
+		})
+	}
+}
+
+func TestPackageLock_WhatAnImportDecides(t *testing.T) {
+	const pin = "six==1 --hash=sha256:"
+	null := types.StringNull()
+	for name, tt := range map[string]struct {
+		header           string
+		python, platform types.String
+		want             decision
+	}{
+		"no comments":          {"", types.StringValue("3.13"), types.StringValue("x86_64-manylinux_2_28"), keepLock},
+		"nothing configured":   {"# python: 3.11\n# platform: x86_64-manylinux_2_28\n", null, null, keepLock},
+		"the same":             {"# python: 3.13.5\n# platform: x86_64-manylinux_2_28\n", types.StringValue("3.13"), types.StringValue("x86_64-manylinux_2_28"), keepLock},
+		"another Python":       {"# python: 3.11\n", types.StringValue("3.13"), null, resolveAgain},
+		"another glibc":        {"# platform: x86_64-manylinux_2_36\n", null, types.StringValue("x86_64-manylinux_2_28"), resolveAgain},
+		"an OCI platform":      {"# platform: linux/amd64\n", null, types.StringValue("x86_64-manylinux_2_28"), keepLock},
+		"another OCI platform": {"# platform: linux/arm64\n", null, types.StringValue("x86_64-manylinux_2_28"), resolveAgain},
+		"another system":       {"# platform: windows\n", null, types.StringValue("x86_64-manylinux_2_28"), resolveAgain},
+		"Python not known":     {"# python: 3.11\n", types.StringUnknown(), null, notKnown},
+		"Python not told":      {"# platform: linux/amd64\n", types.StringUnknown(), null, keepLock},
+		"platform not known":   {"# platform: windows\n", types.StringValue("3.13"), types.StringUnknown(), notKnown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prior := packageLockModel{Content: types.StringValue(tt.header + pin + strings.Repeat("1", 64) + "\n")}
+			if got := (packageLockModel{}).onImport(prior, givenTarget{python: tt.python, platform: tt.platform, uv: null, runner: null}); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
 	}

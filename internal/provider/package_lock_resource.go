@@ -15,7 +15,6 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
-	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/resolve"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -66,8 +65,11 @@ func (r *packageLockResource) Update(ctx context.Context, req resource.UpdateReq
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	decision := plan.decide(ctx, &state, given)
-	if decision == keepLock || readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+	decided := plan.decide(ctx, &state, given)
+	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+		decided = plan.onImport(state, given)
+	}
+	if decided == keepLock {
 		kept := plan.keeping(state, given)
 		kept.Requirements, kept.Constraints, kept.ExcludeNewer = plan.Requirements, plan.Constraints, plan.ExcludeNewer
 		kept.Runner = plannedRunner(given.runner, plan.Base)
@@ -78,7 +80,7 @@ func (r *packageLockResource) Update(ctx context.Context, req resource.UpdateReq
 	ctx, running := begin(ctx, "package lock", "update", types.StringNull(), plan.Timeouts.Update, lockTimeout, &resp.Diagnostics)
 	defer running.end()
 	var prior *lock.Lock
-	if decision == resolveAgain {
+	if decided == resolveAgain {
 		var err error
 		if prior, err = lock.Parse(state.Content.ValueString()); err != nil {
 			running.failed(err, "Lock in state cannot be read")
@@ -87,35 +89,12 @@ func (r *packageLockResource) Update(ctx context.Context, req resource.UpdateReq
 	}
 	if locked := r.resolve(ctx, req.Config, plan, prior, running); locked != nil {
 		resp.Diagnostics.Append(resp.State.Set(ctx, locked)...)
+		resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("false"))...)
 	}
 }
 
 // Delete forgets the state, which is all that there is.
 func (r *packageLockResource) Delete(context.Context, resource.DeleteRequest, *resource.DeleteResponse) {
-}
-
-// ImportState takes a lock that was made elsewhere. The id is its text: a lock is nowhere but in state.
-func (r *packageLockResource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	if strings.TrimSpace(req.ID) == "" {
-		resp.Diagnostics.AddError("Empty import id for a lock", "The id of an import is the text of a lock: id = file(\"requirements.lock\").")
-		return
-	}
-	locked, err := lock.Parse(req.ID)
-	if err != nil {
-		for _, fault := range problem.From(err, "Imported lock cannot be read") {
-			resp.Diagnostics.AddError(fault.Title, fault.Detail()+"\n\nThe id of an import is the text of a lock: id = file(\"requirements.lock\").")
-		}
-		return
-	}
-	packages, known, err := locked.Packages(nil)
-	if err != nil || !known {
-		resp.Diagnostics.AddError("Imported lock is for more than one target", "It has markers that differ between platforms or Pythons, and a lock of this resource is for one target. Compile it without --universal.")
-		return
-	}
-	for name, value := range map[string]any{"content": locked.MadeFor().Header() + locked.Canonical(), "digest": locked.Digest(), "packages": packages} {
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(name), value)...)
-	}
-	resp.Diagnostics.Append(resp.Private.SetKey(ctx, importedMark, []byte("true"))...)
 }
 
 // resolve makes the lock and gives the state with it; nil where that failed. prior is nil to resolve all anew.
@@ -154,7 +133,7 @@ func (r *packageLockResource) resolve(ctx context.Context, config tfsdk.Config, 
 		running.diagnostics.AddWarning("uv warned of the lock", strings.Join(result.Warnings, "\n"))
 	}
 	plan.PythonVersion, plan.PythonPlatform, plan.UVVersion = types.StringValue(result.Python), types.StringValue(result.Platform), types.StringValue(result.UV)
-	plan.Content, plan.Digest, plan.Packages = types.StringValue(lock.Target{Python: result.Python, Platform: result.Platform}.Header()+result.Lock.Canonical()), types.StringValue(result.Lock.Digest()), stringMapValue(packages)
+	plan.Content, plan.Digest, plan.Packages = types.StringValue(lock.Target{Python: result.Python, PythonPlatform: result.Platform}.Header()+result.Lock.Canonical()), types.StringValue(result.Lock.Digest()), stringMapValue(packages)
 	plan.ResolvedAt = types.StringValue(time.Now().UTC().Format(time.RFC3339))
 	return &plan
 }

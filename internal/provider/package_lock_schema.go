@@ -49,7 +49,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: "The target's platform by uv's name, such as `x86_64-manylinux_2_28` or `aarch64-manylinux_2_36`. Required without `base`; else the newest that the base's glibc runs, read when the lock is made, and kept. A change resolves again."},
 			"index": lockIndexAttribute(),
 			"only_binary": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
-				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment. Default: `true`. A change resolves again."},
+				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment, whose base must have what builds them: the build backend and, for machine code, a compiler. Default: `true`. A change resolves again."},
 			"exclude_newer": schema.StringAttribute{Optional: true, Validators: []validator.String{timestamp()},
 				MarkdownDescription: "Leaves out files that were uploaded after this time (RFC 3339), and those of which the index does not tell when they were. Another instant resolves again."},
 			"upgrade_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -79,7 +79,7 @@ func lockIndexAttribute() schema.Attribute {
 		"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from where uv runs: `https://packages.example.com/simple/`. A login in it is refused."},
 		"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates that uv trusts, in place of all others; with `extra_urls`, for those too."},
 		"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it is given to uv in its environment, for the host of `url` alone, and is in no file, log or lock."},
-		"password_wo_version": schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and resolves nothing."},
+		"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and resolves nothing."),
 		"extra_urls": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 			MarkdownDescription: "Further indexes, asked in this order after `url`. A package comes from the first index that has it, so that no other can put one of the same name in its place. Without a login."},
 	} {
@@ -92,7 +92,7 @@ func lockRegistryAttribute() schema.Attribute {
 	attribute, _ := sourceRegistryAttribute("base").(schema.SingleNestedAttribute)
 	attribute.MarkdownDescription = "The login for the host of `base`: `username` and `password_wo`, or `role_arn` for an image on Amazon ECR. It goes before the provider's `registries` and `aws` and the Docker configuration. A change resolves nothing."
 	attribute.Attributes = maps.Clone(attribute.Attributes)
-	attribute.Attributes["password_wo_version"] = schema.Int64Attribute{Optional: true, MarkdownDescription: "Raise it to say that the password changed. A change updates in place and resolves nothing."}
+	attribute.Attributes["password_wo_version"] = versionAttribute("Raise it to say that the password changed. A change updates in place and resolves nothing.")
 	attribute.Attributes["role_arn"] = schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
 		MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each resolution, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`."}
 	return attribute
@@ -103,11 +103,7 @@ func lockTimeouts(ctx context.Context) schema.Attribute {
 		return timeoutDescription(name, "resolving", lockTimeout)
 	}
 	attribute := timeouts.Attributes(ctx, timeouts.Opts{Create: true, CreateDescription: description("create"), Update: true, UpdateDescription: description("update")})
-	if nested, ok := attribute.(schema.SingleNestedAttribute); ok {
-		nested.MarkdownDescription = "How long each operation may take."
-		return nested
-	}
-	return attribute
+	return withDurations(attribute)
 }
 
 func lockRunner() validator.String {

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
-	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -205,6 +204,10 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 	}{
 		"option":            {`"app", "--index-url https://u:cnry-1@x/"`, "", []string{"Option among the requirements", "requirements[1]", "--index-url is an option"}},
 		"line break":        {`"app\n-r x"`, "", []string{"Requirement that is not one line"}},
+		"another file":      {strings.Repeat(`"--x", `, 25), "", []string{"More requirements that cannot be read", "The first 10 are shown, and 15 more are not"}},
+		"two in one entry":  {`"numpy,pandas"`, "", []string{"More than one requirement in an entry", "requirements[0]", `"pandas" looks like another requirement`, "one requirement an entry"}},
+		"timeout's unit":    {`"app"`, `timeouts = { create = "5" }`, []string{"Invalid timeout", "timeouts.create", `"5m" for minutes`}},
+		"timeout's form":    {`"app"`, `timeouts = { update = "an hour" }`, []string{"Invalid timeout", "timeouts.update", `"1h30m"`}},
 		"constraint":        {`"app"`, `constraints = ["./x"]`, []string{"Path among the requirements", "constraints[0]"}},
 		"nothing":           {`"# none"`, "", []string{"No requirement to resolve"}},
 		"platform":          {`"app"`, "python_platform = \"manylinux_2_28_x86_64\"", []string{"Unknown python_platform", `Write "x86_64-manylinux_2_28"`}},
@@ -273,22 +276,4 @@ func TestPackageLock_FailuresAtApply(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestPackageLock_ImportTakesALockAsItIs(t *testing.T) {
-	b := newLockBench(t, newStackWithoutEngine(t))
-	older := fmt.Sprintf("app==1.0 --hash=sha256:%064x\nlib==0.9 --hash=sha256:%064x\n", 1, 2)
-	imported := func(text string) string { return fmt.Sprintf("import {\n  to = %s\n  id = %q\n}\n", lockAddress, text) }
-	b.runUntil(t, func(*terraform.State) error {
-		b.warned(t, "Imported lock is not held against the requirements", "nothing is resolved")
-		return nil
-	},
-		resource.TestStep{Config: imported("numpy==1.0\n") + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Requirement without a hash in the lock", "line 1 (numpy)", "id = file(")},
-		resource.TestStep{Config: imported("a==1.0 ; sys_platform == 'win32' --hash=sha256:"+strings.Repeat("0", 64)) + b.lock(`"app"`, ""), ConfigVariables: password(enginetest.IndexPassword), ExpectError: says("Imported lock is for more than one target")},
-		planned(b.asksNothing(t, b.step(imported("# mine\n# python: 3.11\n"+older)+b.lock(`"app"`, ""), locked("content", knownvalue.StringExact("# python: 3.11\n"+older)), lockedPackages(map[string]string{"app": "1.0", "lib": "0.9"}),
-			locked("python_version", knownvalue.StringExact("3.13")), locked("resolved_at", knownvalue.Null()))), plancheck.ResourceActionUpdate),
-		planned(b.step(b.lock(`"app"`, "")), plancheck.ResourceActionNoop),
-		// What is locked and still there stays: lib 0.9 is not on the index.
-		planned(b.step(b.lock(`"app"`, `constraints = ["lib"]`), lockedPackages(map[string]string{"app": "1.0", "lib": "1.0"})), plancheck.ResourceActionUpdate),
-	)
 }

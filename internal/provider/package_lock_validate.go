@@ -24,13 +24,15 @@ func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.V
 	validateLockTarget(config, &resp.Diagnostics)
 	validateLockRunner(config, &resp.Diagnostics)
 	appendProblems(&resp.Diagnostics, packageIndexFaults("index", config.Index).Err(), "Invalid index")
-	validateTimeouts(config.Timeouts.Attributes(), &resp.Diagnostics)
 	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{}, &resp.Diagnostics)
 }
 
+// maxUnread keeps a file of something else from drowning its reader.
+const maxUnread = 10
+
 // validateWanted reads the requirements and constraints that are known.
 func validateWanted(config packageLockModel, diagnostics *diag.Diagnostics) {
-	complete := true
+	complete, unread := true, 0
 	for _, list := range []struct {
 		attribute string
 		list      types.List
@@ -45,8 +47,13 @@ func validateWanted(config packageLockModel, diagnostics *diag.Diagnostics) {
 			for _, fault := range faults {
 				fault.Path[1] = i
 			}
-			appendProblems(diagnostics, faults.Err(), "Requirement cannot be read at plan")
+			if unread += len(faults); unread <= maxUnread {
+				appendProblems(diagnostics, faults.Err(), "Requirement cannot be read at plan")
+			}
 		}
+	}
+	if unread > maxUnread {
+		diagnostics.AddAttributeError(path.Root("requirements"), "More requirements that cannot be read", fmt.Sprintf("The first %d are shown, and %d more are not. So many usually mean that the text is no list of requirements.", maxUnread, unread-maxUnread))
 	}
 	if config.Requirements.IsUnknown() || !complete || diagnostics.HasError() {
 		return
@@ -88,7 +95,8 @@ func validateLockRunner(config packageLockModel, diagnostics *diag.Diagnostics) 
 	}
 }
 
-// plannedRunner is the configured runner, or the one that a base decides.
+// plannedRunner is the configured runner, or the one that a base decides. It is not known while it is not known whether there
+// is a base.
 func plannedRunner(configured, base types.String) types.String {
 	switch {
 	case !configured.IsNull():

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -56,7 +55,7 @@ func (p *datalayerProvider) Schema(_ context.Context, _ provider.SchemaRequest, 
 						MarkdownDescription: "`unix:///path/to/buildkitd.sock` or `tcp://host:port`; where their programs are on the machine that runs Terraform, also `docker-container://NAME` (docker), `kube-pod://POD?namespace=…&container=…&context=…` (kubectl) and `ssh://USER@HOST/path/to/buildkitd.sock` (ssh). Default: `BUILDKIT_HOST`, then the well-known sockets of a rootful (`/run/buildkit/buildkitd.sock`) and a rootless (`$XDG_RUNTIME_DIR/buildkit/buildkitd.sock`) daemon."},
 					"tls":   buildkitTLSAttribute(),
 					"nodes": buildkitNodesAttribute(),
-					"max_parallel": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(1)},
+					"max_parallel": schema.NumberAttribute{Optional: true, Validators: []validator.Number{invalidNumber("a whole number, at least 1", func(n int64) bool { return n >= 1 })},
 						MarkdownDescription: fmt.Sprintf("How many builds run at once. Default: %d.", defaultMaxParallel)},
 				}},
 			"registries": schema.MapNestedAttribute{Optional: true, MarkdownDescription: "Logins for registries, by host (`registry.example.com`, with its port if it has one). They go before `aws` and the Docker configuration, whose logins and credential helpers are used for all other hosts. Hosts that are not given here may be given in `" + credential.RegistriesVariable + "`, as JSON of the same shape.",
@@ -87,7 +86,7 @@ type buildkitModel struct {
 	Address     types.String `tfsdk:"address"`
 	TLS         types.Object `tfsdk:"tls"`
 	Nodes       types.Map    `tfsdk:"nodes"`
-	MaxParallel types.Int64  `tfsdk:"max_parallel"`
+	MaxParallel types.Number `tfsdk:"max_parallel"`
 }
 
 // Format keeps the key of buildkit.tls out of every way of printing.
@@ -107,7 +106,7 @@ func (p *datalayerProvider) Configure(ctx context.Context, req provider.Configur
 		s.address = builder.Address.ValueString()
 		s.tls, s.nodes = newBuildkitTLS(builder.TLS), stringMap(builder.Nodes)
 		if !builder.MaxParallel.IsNull() && !builder.MaxParallel.IsUnknown() {
-			s.maxParallel = builder.MaxParallel.ValueInt64()
+			s.maxParallel = whole(builder.MaxParallel)
 		}
 	}
 	given, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))

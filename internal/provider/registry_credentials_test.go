@@ -198,9 +198,9 @@ func TestRegistryCredentials_AreNotOpenedWiderThanConfigured(t *testing.T) {
 	// What is not known of one registry is nothing to another.
 	o := newOpening(t)
 	o.run(t, resource.TestStep{
-		Config: unknown + fmt.Sprintf("provider \"datalayer\" {\n  aws = { role_arn = terraform_data.x.output }\n  registries = { %q = { username = \"ci\", password = \"p-1\" }, \"r.example.com\" = { username = \"ci\", password = terraform_data.x.output } }\n}\n", ecrHost) +
+		Config: unknown + fmt.Sprintf("provider \"datalayer\" {\n  aws = { role_arn = terraform_data.x.output }\n  registries = { %q = { username = \"robot\", password = \"p-2\" }, \"r.example.com\" = { username = \"ci\", password = terraform_data.x.output } }\n}\n", ecrHost) +
 			opened(fmt.Sprintf("  host = %q", ecrHost)),
-		ConfigStateChecks: login("ci", "p-1"),
+		ConfigStateChecks: login("robot", "p-2"),
 	})
 }
 

@@ -40,9 +40,11 @@ type services struct {
 	tls         *buildkitTLS
 	nodes       map[string]string
 	maxParallel int64
-	// e2b is nil while its configuration is not known, which e2bUnknown says.
+	// e2b is nil while its configuration is not known, which e2bUnknown says, and where e2bFault says why a setting of the
+	// environment cannot be used: that is no matter of resources that E2B has no part in.
 	e2b        *e2b.Client
 	e2bUnknown bool
+	e2bFault   error
 
 	registries *image.Client
 	connecting singleflight.Group

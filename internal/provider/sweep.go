@@ -48,5 +48,5 @@ func sweptTemplates(version string) (sweep.Service, error) {
 		return sweep.E2B(nil, "set "+e2bKeyVariable), nil
 	}
 	client, err := e2b.New(options)
-	return sweep.E2B(client, ""), err
+	return sweep.E2B(client, ""), e2bModel{}.blamed(err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -112,6 +113,25 @@ func oneOf(allowed ...string) func(string) bool {
 
 func pythonVersion() validator.String {
 	return textRule("Invalid python_version", `major and minor version, such as "3.13"`, pythonPattern.MatchString)
+}
+
+var bareNumber = lazyregexp.New(`^\d+(\.\d+)?$`)
+
+// duration is for the time that an operation may take.
+func duration() validator.String {
+	return stringRule{`a duration such as "30m"`, func(value string) error {
+		limit, err := time.ParseDuration(value)
+		said := &problem.Problem{Title: "Invalid timeout", Object: fmt.Sprintf("%q", value), Advice: `Write a number with its unit, such as "90s", "30m" or "1h30m".`}
+		switch {
+		case err != nil && bareNumber.MatchString(value):
+			said.Advice = fmt.Sprintf("Write its unit: %q for minutes, %q for seconds.", value+"m", value+"s")
+		case err == nil && limit <= 0:
+			said.Title, said.Advice = "Timeout is not positive", `No operation ends before it begins. Write a duration such as "30m".`
+		case err == nil:
+			return nil
+		}
+		return said
+	}}
 }
 
 func versionLabel() validator.String {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -30,12 +31,12 @@ func (b Base) inspect(ctx context.Context, platform string) (oci string, config 
 		return "", image.Config{}, withheld
 	}
 	if err != nil {
-		return "", image.Config{}, err
+		return "", image.Config{}, buildkit.UnreadableBase(b.Reference, err)
 	}
 	has := slices.Sorted(maps.Keys(found.Configs))
 	switch {
 	case platform != "":
-		oci = ociPlatform(platform)
+		oci = OCIPlatform(platform)
 	case slices.Contains(has, environment.DefaultPlatform) || len(has) != 1:
 		oci = environment.DefaultPlatform
 	default:
@@ -52,9 +53,25 @@ func (b Base) misfit(attribute string, cause error, advice string) error {
 	return &problem.Problem{Title: "Base does not fit the lock", Path: []any{attribute}, Object: b.Reference.String(), Cause: cause, Advice: advice}
 }
 
+// target is the platform that a lock on the base is for: the one asked for, which its C library must run, or "" for the newest
+// that it runs.
+func (b Base) target(asked, oci string, libc lock.Libc) (string, error) {
+	if asked == "" {
+		platform, err := platformOf(oci, libc)
+		if err != nil {
+			return "", b.misfit("python_platform", err, "Take another base, or set python_platform to the target's name.")
+		}
+		return platform, nil
+	}
+	if err := runsOn(asked, oci, libc); err != nil {
+		return "", b.misfit("python_platform", fmt.Errorf("python_platform is %s: %w", asked, err), "Change one of the two; without python_platform the lock is for what the base runs.")
+	}
+	return asked, nil
+}
+
 // held completes the request with what the base tells: its Python ("3.13.5" or "3.13") and its kernel stack.
 func (b Base) held(request Request, python string, kernel map[string]string) (Request, error) {
-	if short := majorMinor(python); request.Python != "" && majorMinor(request.Python) != short {
+	if short := lock.MajorMinor(python); request.Python != "" && lock.MajorMinor(request.Python) != short {
 		return request, b.misfit("python_version", fmt.Errorf("python_version is %s, and the base has %s", request.Python, short), "Change one of the two; without python_version the lock is for the Python of the base.")
 	}
 	request.Python = python
@@ -82,16 +99,13 @@ func (b Base) byLabels(ctx context.Context, request Request) (Request, error) {
 	if python == "" {
 		return request, b.misfit("python_version", errors.New("its labels do not tell its Python"), byBuildkit+"set python_version.")
 	}
-	if request.Platform == "" {
-		machine, ok := machines[oci]
-		if !ok {
-			return request, b.misfit("python_platform", fmt.Errorf("uv knows no target for %s", oci), "Take a base of another platform.")
-		}
-		// The labels do not tell the C library: this is what every Debian of today runs.
-		request.Platform = machine + "-manylinux_2_28"
-		if machine == "riscv64" {
-			request.Platform = "riscv64-unknown-linux"
-		}
+	libc := lock.ParseLibc(config.Labels[base.LabelLibc])
+	if libc == (lock.Libc{}) && request.Platform == "" {
+		// Neither a base of somebody else nor one of an earlier release tells it: this is what every Debian of today runs.
+		libc = lock.Libc{Name: lock.Glibc, Version: "2.28"}
+	}
+	if request.Platform, err = b.target(request.Platform, oci, libc); err != nil {
+		return request, err
 	}
 	label, labelled := config.Labels[base.LabelPackages]
 	kernel, err := base.ParsePackagesLabel(label)
@@ -117,10 +131,4 @@ func unpinned(constraints []string) []string {
 		}
 	}
 	return missing
-}
-
-func majorMinor(version string) string {
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	return major + "." + minor
 }

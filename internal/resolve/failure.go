@@ -74,6 +74,15 @@ func verdict(lines []string) []string {
 	return lines
 }
 
+// stopped says that nothing came of a resolution that time or a person ended.
+func stopped(ctx context.Context, request Request, object string) error {
+	came := "No lock was made."
+	if request.Prior != nil || request.Upgrade {
+		came = "The lock is as it was."
+	}
+	return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: object, Cause: ctx.Err(), Advice: came + " Asked: " + strings.Join(request.indexes(), ", ") + "."})
+}
+
 // explain turns what uv said when it failed into an error that a person can act on.
 func explain(ctx context.Context, request Request, lines []string, err error) error {
 	target := fmt.Sprintf("Python %s on %s", request.Python, request.Platform)
@@ -86,9 +95,12 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 		return &problem.Problem{Title: title, Path: []any{attribute}, Object: target, Cause: cause, Advice: advice}
 	}
 	indexes := strings.Join(request.indexes(), ", ")
+	host := request.hostNamedIn(said)
 	switch {
 	case ctx.Err() != nil:
-		return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: target, Cause: ctx.Err(), Advice: "The lock is as it was. Asked: " + indexes + "."})
+		return stopped(ctx, request, target)
+	case host != "" && (says(said, refused) || says(said, certificate) || says(said, unreached)):
+		return fault("requirements", "File of a URL requirement could not be fetched", "The address in the requirement is on "+host+", and no index is asked for it. Check that it is right, that "+host+" lets it be read without a login, and, where it has an authority of its own, that index.ca_certificates or the file in DATALAYER_CA_BUNDLE has that too.")
 	case says(said, noPython):
 		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
 	case says(said, refused):
@@ -96,7 +108,7 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
 		advice := "A lock takes wheels alone, and one for this Python and platform is missing. Require a version that has one, or change the target."
 		if request.OnlyBinary {
-			advice += " only_binary = false takes source distributions too, whose code then runs here and as root in the build."
+			advice += " only_binary = false takes source distributions too. Then their code, which is not yours, runs where uv runs, and as root in the build of an environment, whose base must have what builds them: the build backend, such as setuptools, and for machine code a compiler."
 		}
 		return fault("requirements", "Package has no wheel for the target", advice)
 	case strings.Contains(said, unsatisfiable):

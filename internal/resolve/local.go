@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/childprocess"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -82,7 +83,7 @@ func (l Local) Resolve(ctx context.Context, request Request) (result *Result, er
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Lock: locked, UV: version, Python: majorMinor(request.Python), Platform: request.Platform, Warnings: warnings(said.lines)}, nil
+	return &Result{Lock: locked, UV: version, Python: lock.MajorMinor(request.Python), Platform: request.Platform, Warnings: warnings(said.lines)}, nil
 }
 
 func (l Local) wanted() string {

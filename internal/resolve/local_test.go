@@ -267,22 +267,35 @@ func TestLocal_StrayConfigurationChangesNothing(t *testing.T) {
 	}
 }
 
-func TestLocal_Failures(t *testing.T) {
+// TestLocal_WheelsOfOtherTargets is case C36: a package without a file for the target is an error when the lock is made, and the
+// target decides what is locked, wherever uv runs.
+func TestLocal_WheelsOfOtherTargets(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
-	m.fails(t, at(index, "private-tool<1", "private-tool>1"), "Requirements cannot be resolved", "Because", "private-tool<1", "Python 3.13 on x86_64-manylinux_2_28")
-	// C36: nothing but wheels of other platforms and Pythons.
 	index.Add(t, "plat", "1.0", "cp313-cp313-macosx_11_0_arm64")
+	index.Add(t, "lin", "1.0", "cp313-cp313-manylinux_2_17_x86_64")
 	index.Add(t, "old", "1.0", "cp311-cp311-manylinux_2_17_x86_64")
 	index.Add(t, "new-glibc", "1.0", "cp313-cp313-manylinux_2_36_x86_64")
 	for _, name := range []string{"plat", "old", "new-glibc"} {
-		m.fails(t, at(index, name), "Package has no wheel for the target", name+"==1.0", "Python 3.13 on x86_64-manylinux_2_28", "only_binary")
+		m.fails(t, at(index, name), "Package has no wheel for the target", name+"==1.0", "Python 3.13 on x86_64-manylinux_2_28", "only_binary = false", "as root in the build", "the build backend", "a compiler")
 	}
-	newer := at(index, "new-glibc", "appnope ; sys_platform == 'darwin'")
-	newer.Platform = "x86_64-manylinux_2_36"
-	if got := m.resolve(t, newer).Lock.Canonical(); !strings.HasPrefix(got, "new-glibc==1.0 --hash=sha256:") || strings.Contains(got, "appnope") {
-		t.Errorf("got %s", got)
+	for name, tt := range map[string]struct{ python, platform string }{
+		"old": {"3.11", "x86_64-manylinux_2_28"}, "new-glibc": {"3.13", "x86_64-manylinux_2_36"}, "lin": {"3.13", "x86_64-manylinux_2_17"},
+	} {
+		request := at(index, name, "appnope ; sys_platform == 'darwin'")
+		request.Python, request.Platform = tt.python, tt.platform
+		if got := m.resolve(t, request).Lock.Canonical(); !strings.HasPrefix(got, name+"==1.0 --hash=sha256:") || strings.Contains(got, "appnope") {
+			t.Errorf("%s: got %s", name, got)
+		}
 	}
+	elsewhere := at(index, "lin")
+	elsewhere.Platform = "aarch64-manylinux_2_28"
+	m.fails(t, elsewhere, "Package has no wheel for the target", "lin==1.0", "aarch64-manylinux_2_28")
 	m.fails(t, at(index, "appnope ; sys_platform == 'darwin'"), "Resolution without a package")
+}
+
+func TestLocal_Failures(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	m.fails(t, at(index, "private-tool<1", "private-tool>1"), "Requirements cannot be resolved", "Because", "private-tool<1", "Python 3.13 on x86_64-manylinux_2_28")
 	m.fails(t, at(index, "no-such-thing"), "Requirements cannot be resolved", "no-such-thing was not found", "index.url", "Asked: "+index.URL)
 
 	wrong := at(index, "private-tool")
@@ -290,6 +303,12 @@ func TestLocal_Failures(t *testing.T) {
 	m.fails(t, wrong, "Package index refused uv", "index.password_wo", index.URL)
 	wrong.Index.Username, wrong.Index.Password = "", secret.Value{}
 	m.fails(t, wrong, "Package index refused uv")
+
+	// A requirement by URL is not the index's fault.
+	nobody := "https://localhost:1/app-1.0-py3-none-any.whl"
+	m.fails(t, at(index, "private-tool", "app @ "+nobody), "File of a URL requirement could not be fetched", nobody, "is on localhost:1, and no index is asked")
+	absent := strings.Replace(index.URL, "/simple/", "/files/app-1.0-py3-none-any.whl", 1)
+	m.fails(t, at(index, "app @ "+absent), "File of a URL requirement could not be fetched", absent, "404 Not Found")
 
 	untrusted := at(index, "private-tool")
 	untrusted.Index.CACertificates = []byte(enginetest.NewCA(t).PEM)
@@ -343,7 +362,7 @@ func TestLocal_NothingOutlivesACancel(t *testing.T) {
 	processes := waitForFile(t, pids)
 	cancel(context.Canceled)
 	err := <-ended
-	failed(t, err, "Resolution was stopped")
+	failed(t, err, "Resolution was stopped", "No lock was made.")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error does not say that it was cancelled: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -54,8 +55,8 @@ func otherSpelling(name string) string {
 // machines are the machines of OCI platforms as uv names them.
 var machines = map[string]string{"linux/amd64": "x86_64", "linux/arm64": "aarch64", "linux/riscv64": "riscv64"}
 
-// ociPlatform is the OCI platform that uv's platform is of.
-func ociPlatform(platform string) string {
+// OCIPlatform is the OCI platform that uv's platform is of.
+func OCIPlatform(platform string) string {
 	for oci, machine := range machines {
 		if platform == machine || strings.HasPrefix(platform, machine+"-") {
 			return oci
@@ -64,18 +65,18 @@ func ociPlatform(platform string) string {
 	return "linux/amd64" // "linux" is x86_64 by uv's definition.
 }
 
-// platformOf is the platform of a base: the newest that its C library, ("glibc", "2.36") or another, can run.
-func platformOf(oci, library, version string) (string, error) {
+// platformOf is the platform of a base: the newest that its C library can run.
+func platformOf(oci string, libc lock.Libc) (string, error) {
 	machine, ok := machines[oci]
 	switch {
 	case !ok:
 		return "", fmt.Errorf("uv knows no target for %s", oci)
 	case machine == "riscv64":
 		return "riscv64-unknown-linux", nil
-	case library != "glibc":
+	case libc.Name == lock.Musl:
 		return machine + "-unknown-linux-musl", nil
 	}
-	minor, err := glibcMinor(version)
+	minor, err := libc.GlibcMinor()
 	if err != nil {
 		return "", err
 	}
@@ -86,50 +87,15 @@ func platformOf(oci, library, version string) (string, error) {
 		}
 	}
 	if best == 0 {
-		return "", fmt.Errorf("its glibc %s is older than any that wheels are made for", version)
+		return "", fmt.Errorf("its %s is older than any that wheels are made for", libc)
 	}
 	return fmt.Sprintf("%s-manylinux_2_%d", machine, best), nil
 }
 
-func glibcMinor(version string) (int, error) {
-	major, rest, _ := strings.Cut(version, ".")
-	text, _, _ := strings.Cut(rest, ".")
-	minor, err := strconv.Atoi(text)
-	if major != "2" || err != nil {
-		return 0, fmt.Errorf("its glibc is %q, which is no version 2", version)
-	}
-	return minor, nil
-}
-
 // runsOn tells why wheels for the platform do not run on a base; nil if they do.
-func runsOn(platform, oci, library, version string) error {
-	if own := ociPlatform(platform); own != oci {
+func runsOn(platform, oci string, libc lock.Libc) error {
+	if own := OCIPlatform(platform); own != oci {
 		return fmt.Errorf("it is for %s, and the base is %s", own, oci)
 	}
-	musl := strings.HasSuffix(platform, "-musl")
-	if musl != (library != "glibc") {
-		return fmt.Errorf("it is for another C library than the base's, %s", strings.TrimSpace(library+" "+version))
-	}
-	if musl {
-		return nil
-	}
-	minor, err := glibcMinor(version)
-	if err != nil {
-		return err
-	}
-	if needs := requiredGlibc(platform); needs > minor {
-		return fmt.Errorf("it needs glibc 2.%d, and the base has %s", needs, version)
-	}
-	return nil
-}
-
-func requiredGlibc(platform string) int {
-	_, tag, found := strings.Cut(platform, "manylinux")
-	if tag == "2014" {
-		return 17
-	}
-	if minor, err := strconv.Atoi(strings.TrimPrefix(tag, "_2_")); found && err == nil {
-		return minor
-	}
-	return 28 // uv takes linux and *-unknown-linux-gnu for manylinux_2_28.
+	return libc.Runs(platform)
 }

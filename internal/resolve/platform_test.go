@@ -4,46 +4,48 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
 func TestPlatformOf_TakesTheNewestThatTheBaseRuns(t *testing.T) {
-	for _, tt := range []struct{ oci, library, version, want string }{
-		{"linux/amd64", "glibc", "2.36", "x86_64-manylinux_2_36"}, // bookworm
-		{"linux/amd64", "glibc", "2.41", "x86_64-manylinux_2_40"}, // trixie, newer than uv knows
-		{"linux/arm64", "glibc", "2.31", "aarch64-manylinux_2_31"},
-		{"linux/amd64", "glibc", "2.30", "x86_64-manylinux_2_28"},
-		{"linux/amd64", "glibc", "2.17", "x86_64-manylinux_2_17"},
-		{"linux/riscv64", "glibc", "2.41", "riscv64-unknown-linux"},
-		{"linux/amd64", "", "", "x86_64-unknown-linux-musl"},
+	for _, tt := range []struct{ oci, libc, want string }{
+		{"linux/amd64", "glibc 2.36", "x86_64-manylinux_2_36"}, // bookworm
+		{"linux/amd64", "glibc 2.41", "x86_64-manylinux_2_40"}, // trixie, newer than uv knows
+		{"linux/arm64", "glibc 2.31", "aarch64-manylinux_2_31"},
+		{"linux/amd64", "glibc 2.30", "x86_64-manylinux_2_28"},
+		{"linux/amd64", "glibc 2.17", "x86_64-manylinux_2_17"},
+		{"linux/riscv64", "glibc 2.41", "riscv64-unknown-linux"},
+		{"linux/amd64", "musl", "x86_64-unknown-linux-musl"},
 	} {
-		got, err := platformOf(tt.oci, tt.library, tt.version)
+		got, err := platformOf(tt.oci, lock.ParseLibc(tt.libc))
 		if err != nil || got != tt.want || ValidatePlatform(got) != nil {
 			t.Errorf("%+v: got %q, %v", tt, got, err)
 		}
-		if err := runsOn(got, tt.oci, tt.library, tt.version); err != nil {
+		if err := runsOn(got, tt.oci, lock.ParseLibc(tt.libc)); err != nil {
 			t.Errorf("%s does not run on its own base: %v", got, err)
 		}
 	}
-	for _, tt := range [][3]string{{"linux/s390x", "glibc", "2.36"}, {"linux/amd64", "glibc", "2.12"}, {"linux/amd64", "glibc", "3.1"}} {
-		if got, err := platformOf(tt[0], tt[1], tt[2]); err == nil {
+	for _, tt := range [][2]string{{"linux/s390x", "glibc 2.36"}, {"linux/amd64", "glibc 2.12"}, {"linux/amd64", "glibc 3.1"}} {
+		if got, err := platformOf(tt[0], lock.ParseLibc(tt[1])); err == nil {
 			t.Errorf("%v: got %s, want an error", tt, got)
 		}
 	}
 }
 
 func TestRunsOn_RefusesWhatTheBaseCannot(t *testing.T) {
+	bookworm := lock.Libc{Name: lock.Glibc, Version: "2.36"}
 	for platform, want := range map[string]string{
-		"x86_64-manylinux_2_38": "it needs glibc 2.38, and the base has 2.36", "aarch64-manylinux_2_28": "for linux/arm64, and the base is linux/amd64",
-		"x86_64-unknown-linux-musl": "another C library", "riscv64-unknown-linux": "for linux/riscv64",
+		"x86_64-manylinux_2_38": "it needs glibc 2.38, and the base has glibc 2.36", "aarch64-manylinux_2_28": "for linux/arm64, and the base is linux/amd64",
+		"x86_64-unknown-linux-musl": "it is for musl, and the base has glibc 2.36", "riscv64-unknown-linux": "for linux/riscv64",
 	} {
-		if err := runsOn(platform, "linux/amd64", "glibc", "2.36"); err == nil || !strings.Contains(err.Error(), want) {
+		if err := runsOn(platform, "linux/amd64", bookworm); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", platform, err, want)
 		}
 	}
-	for _, platform := range []string{"linux", "x86_64-unknown-linux-gnu", "x86_64-manylinux2014", "x86_64-manylinux_2_36", "x86_64-manylinux_2_28"} {
-		if err := runsOn(platform, "linux/amd64", "glibc", "2.36"); err != nil {
-			t.Errorf("%s: %v", platform, err)
+	for _, platform := range Platforms {
+		if err := runsOn(platform, OCIPlatform(platform), lock.Libc{}); err != nil {
+			t.Errorf("%s does not run on a base that tells nothing: %v", platform, err)
 		}
 	}
 }

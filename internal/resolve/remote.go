@@ -14,6 +14,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -48,6 +49,14 @@ type look struct {
 
 // Resolve looks at the base, installs uv by its hashes, and runs it; the last step is never taken from a cache.
 func (r Remote) Resolve(ctx context.Context, request Request) (*Result, error) {
+	result, err := r.resolve(ctx, request)
+	if err != nil && ctx.Err() != nil {
+		return nil, stopped(ctx, request, r.Base.Reference.String())
+	}
+	return result, err
+}
+
+func (r Remote) resolve(ctx context.Context, request Request) (*Result, error) {
 	oci, config, err := r.Base.inspect(ctx, request.Platform)
 	if err != nil {
 		return nil, err
@@ -111,7 +120,7 @@ func (r *remote) do(ctx context.Context, run *buildkit.ErrandRun) error {
 	if err != nil {
 		return err
 	}
-	r.result = &Result{Lock: locked, UV: UVVersion, Python: majorMinor(r.request.Python), Platform: r.request.Platform, Warnings: warnings(readable(r.request.masker().Mask(string(said))))}
+	r.result = &Result{Lock: locked, UV: UVVersion, Python: lock.MajorMinor(r.request.Python), Platform: r.request.Platform, Warnings: warnings(readable(r.request.masker().Mask(string(said))))}
 	return nil
 }
 
@@ -137,12 +146,12 @@ func (r *remote) look(ctx context.Context, run *buildkit.ErrandRun) error {
 	case found.Pip == nil:
 		return r.Base.misfit("base", fmt.Errorf("its Python %s has no pip, which installs uv", found.Python), "Take a base that has pip, which the build of an environment needs too.")
 	}
-	if r.request.Platform == "" {
-		if r.request.Platform, err = platformOf(r.oci, found.Libc[0], found.Libc[1]); err != nil {
-			return r.Base.misfit("python_platform", err, "Take another base, or set python_platform to the target's name.")
-		}
-	} else if err := runsOn(r.request.Platform, r.oci, found.Libc[0], found.Libc[1]); err != nil {
-		return r.Base.misfit("python_platform", fmt.Errorf("python_platform is %s: %w", r.request.Platform, err), "Change one of the two; without python_platform the lock is for what the base runs.")
+	libc := lock.Libc{Name: found.Libc[0], Version: found.Libc[1]}
+	if libc.Name != lock.Glibc {
+		libc.Name = lock.Musl // Python tells no other until 3.14, and not that one's name.
+	}
+	if r.request.Platform, err = r.Base.target(r.request.Platform, r.oci, libc); err != nil {
+		return err
 	}
 	r.request, err = r.Base.held(r.request, found.Python, found.Packages)
 	return err
@@ -240,7 +249,7 @@ func (r *remote) compile(installed *buildkit.ErrandFolder) buildkit.ErrandStep {
 // explain says of a failed step what it means.
 func (r *remote) explain(ctx context.Context, err error) error {
 	var failed *buildkit.StepFailed
-	if ctx.Err() != nil || !errors.As(err, &failed) {
+	if !errors.As(err, &failed) {
 		return err
 	}
 	lines := readable(strings.Join(failed.Lines, "\n"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,6 +146,19 @@ func (r Request) indexes() []string {
 		indexes = append(indexes, extra.String())
 	}
 	return indexes
+}
+
+// hostNamedIn is the host of a requirement by URL that uv names when it fails; "" where it names none.
+func (r Request) hostNamedIn(said string) string {
+	for _, text := range slices.Concat(r.Requirements, r.Constraints) {
+		_, source, isURL := strings.Cut(text, " @ ")
+		source, _, _ = strings.Cut(source, " ")
+		source, _, _ = strings.Cut(source, "#")
+		if address, err := url.Parse(source); isURL && err == nil && strings.Contains(said, source) {
+			return address.Host
+		}
+	}
+	return ""
 }
 
 // login is the environment that tells uv the login of the index.

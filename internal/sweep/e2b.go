@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 )
@@ -55,10 +56,29 @@ func (t templates) Artifacts(ctx context.Context) (all []Artifact, err error) {
 			continue
 		}
 		all = append(all, Artifact{
-			ID: l.TemplateID, BuiltAt: newest.CreatedAt, CacheKey: key,
+			ID: l.TemplateID, Name: strings.Join(l.Names, ", "), BuiltAt: newest.CreatedAt, CacheKey: key,
 			Import: "terraform import datalayer_e2b_template.NAME " + quoted(l.TemplateID),
-			Remove: func(ctx context.Context) error { return t.client.DeleteTemplate(ctx, l.TemplateID) },
+			Remove: func(ctx context.Context) error { return t.remove(ctx, l.TemplateID) },
 		})
 	}
 	return all, err
+}
+
+// remove removes a template that a build of ours made. One that was taken over has builds of others, and goes by hand.
+func (t templates) remove(ctx context.Context, id string) error {
+	found, err := t.client.Template(ctx, id)
+	if e2b.NotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tags, err := t.client.Tags(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !e2b.MadeHere(found, tags) {
+		return errors.New("others made it: its oldest build has no tag of this provider, so remove it in the team's dashboard, https://e2b.dev/dashboard")
+	}
+	return t.client.DeleteTemplate(ctx, id)
 }

@@ -22,9 +22,13 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 	key := "sha256:" + strings.Repeat("a", 64)
 	fake.AddTemplate(e2btest.Key, "theirs", "default")
 	ours, _ := fake.AddTemplate(e2btest.Key, "ours", "default", e2b.OwnTag(key, "0badcafe"))
+	over, _ := fake.AddTemplate(e2btest.Key, "taken-over", "default")
 	other, _ := fake.AddTemplate(e2btest.Key, "other", e2b.OwnTag(key, "0badcaff"))
 	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: fake.URL})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.RequestBuild(t.Context(), e2b.BuildRequest{Name: "taken-over", Tags: []string{e2b.OwnTag(key, "0badcafa")}}); err != nil {
 		t.Fatal(err)
 	}
 	run := func(ids ...string) (string, bool) {
@@ -33,7 +37,7 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 		return out.String(), clean
 	}
 	text, clean := run()
-	for _, want := range []string{"artifact  " + ours, "cache key " + key, "terraform import datalayer_e2b_template.NAME " + ours, "Artifacts: 2."} {
+	for _, want := range []string{"artifact  " + ours + " (" + e2btest.DefaultTeam + "/ours), ", "cache key " + key, "terraform import datalayer_e2b_template.NAME " + ours, "artifact  " + over + " (" + e2btest.DefaultTeam + "/taken-over), ", "Artifacts: 3."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -41,11 +45,14 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 	if !clean || strings.Contains(text, "theirs") {
 		t.Errorf("clean is %t:\n%s", clean, text)
 	}
-	if text, clean = run(other); !clean || !strings.Contains(text, "removed   artifact "+other) {
+	if text, clean = run(other); !clean || !strings.Contains(text, "removed   artifact "+other+" (") {
 		t.Errorf("clean is %t:\n%s", clean, text)
 	}
-	if left := fake.Left(); len(left) != 2 {
+	if left := fake.Left(); len(left) != 3 {
 		t.Errorf("left at E2B: %v", left)
+	}
+	if text, clean = run(over); clean || !strings.Contains(text, "others made it") || len(fake.Left()) != 3 {
+		t.Errorf("one that was taken over: clean is %t:\n%s", clean, text)
 	}
 	fake.AddSandbox(e2btest.DefaultTeam+"/ours", false)
 	text, clean = run(ours)

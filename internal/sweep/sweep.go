@@ -46,6 +46,8 @@ type Artifact struct {
 	ID string
 	// Untagged tells of an image that no tag points to.
 	Untagged bool
+	// Name is its name for people; it may be empty.
+	Name string
 	// BuiltAt is zero where the service does not tell. CacheKey may be empty.
 	BuiltAt  time.Time
 	CacheKey string
@@ -53,6 +55,14 @@ type Artifact struct {
 	Import string
 	// Remove returns when it is gone.
 	Remove func(context.Context) error
+}
+
+// named is the id, with the name where there is one.
+func (a Artifact) named() string {
+	if a.Name == "" {
+		return a.ID
+	}
+	return fmt.Sprintf("%s (%s)", a.ID, a.Name)
 }
 
 // Options of a sweep.
@@ -192,7 +202,7 @@ func (s *run) artifacts(ctx context.Context, service Service) {
 		if a.Untagged {
 			age = "without a tag, " + age
 		}
-		s.say("  artifact  %s, %s", a.ID, age)
+		s.say("  artifact  %s, %s", a.named(), age)
 		s.say("            import: %s", a.Import)
 		s.say("            remove: %s --delete-artifact %s", s.Command, quoted(a.ID))
 	}
@@ -202,15 +212,15 @@ func (s *run) removeArtifact(ctx context.Context, a Artifact) {
 	if s.DryRun {
 		s.removed++
 		s.remains++
-		s.say("  artifact  %s is to be removed", a.ID)
+		s.say("  artifact  %s is to be removed", a.named())
 		return
 	}
 	if err := a.Remove(ctx); err != nil {
-		s.failed("artifact "+a.ID+" could not be removed", err)
+		s.failed("artifact "+a.named()+" could not be removed", err)
 		return
 	}
 	s.removed++
-	s.say("  removed   artifact %s", a.ID)
+	s.say("  removed   artifact %s", a.named())
 }
 
 // rounded is a duration for people: "3d4h", "2h5m", "40s".

@@ -6,14 +6,18 @@ terraform {
   }
 }
 
-variable "base" {
-  description = "A base image, pinned by digest."
-  type        = string
+resource "datalayer_base_image" "python" {
+  name       = "python-3.13"
+  repository = "registry.example.com/team/base"
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 # Python, platform and kernel stack come from the base; uv runs in a step on it.
 resource "datalayer_package_lock" "analysis" {
-  base         = var.base
+  base         = datalayer_base_image.python.reference
   requirements = ["numpy", "pandas>=3,<4"]
 }
 
@@ -21,8 +25,10 @@ resource "datalayer_environment" "analysis" {
   name       = "analysis"
   repository = "registry.example.com/team/analysis"
 
-  base           = var.base
-  python_version = datalayer_package_lock.analysis.python_version
+  # With python_version and base_packages a lock that is stale against its base is an error at plan.
+  base           = datalayer_base_image.python.reference
+  python_version = datalayer_base_image.python.python_version
+  base_packages  = datalayer_base_image.python.packages
   lock           = datalayer_package_lock.analysis.content
 
   lifecycle {

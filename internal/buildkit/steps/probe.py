@@ -19,6 +19,7 @@ found = {
     "implementation": platform.python_implementation(),
     "prefix": sys.base_prefix,
     "pip": pip,
+    "libc": " ".join(platform.libc_ver()).strip(),
     "site_packages": folders,
 }
 with open(sys.argv[1], "w") as report:

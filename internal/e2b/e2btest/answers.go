@@ -28,6 +28,11 @@ type StepAnswer struct {
 	Takes time.Duration
 }
 
+// Tells is what the last step of the provider's templates tells of one with the package six, as its program prints it.
+func Tells() StepAnswer {
+	return StepAnswer{Holds: "finish.py", Stdout: []string{"datalayer-python=3.13.5;", "datalayer-package=six=1.17.0;", "datalayer-end;"}}
+}
+
 // OnStep says what a build step does. The newest answer that fits is used; a step with none succeeds silently.
 func (s *Server) OnStep(answers ...StepAnswer) {
 	s.mu.Lock()

@@ -23,7 +23,7 @@ type Fault struct {
 	// Reset cuts the connection without the request being carried out, Lose after it was, and Truncate sends half the
 	// answer.
 	Reset, Lose, Truncate bool
-	// Hold keeps the request, not carried out, until Release or until its client goes.
+	// Hold keeps the request, not carried out, until Release or Drop, or until its client goes.
 	Hold bool
 	// Pass carries the request out as if there were no fault, for what Before does.
 	Pass bool
@@ -31,7 +31,7 @@ type Fault struct {
 	Before func(Request)
 	After  func()
 
-	released chan struct{}
+	released, dropped chan struct{}
 }
 
 // Inject adds faults. Of those for one route, the first that still has something to do is used.
@@ -42,7 +42,7 @@ func (s *Server) Inject(faults ...Fault) {
 		if fault.Times == 0 {
 			fault.Times = 1
 		}
-		fault.released = make(chan struct{})
+		fault.released, fault.dropped = make(chan struct{}), make(chan struct{})
 		s.faults = append(s.faults, &fault)
 	}
 }
@@ -56,13 +56,18 @@ func (s *Server) Heal() {
 }
 
 // Release lets held requests go on.
-func (s *Server) Release() {
+func (s *Server) Release() { s.letGo(func(f *Fault) chan struct{} { return f.released }) }
+
+// Drop cuts held requests off, not carried out: of a client that was killed the server may know nothing yet.
+func (s *Server) Drop() { s.letGo(func(f *Fault) chan struct{} { return f.dropped }) }
+
+func (s *Server) letGo(way func(*Fault) chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, fault := range s.faults {
 		if fault.Hold {
-			close(fault.released)
-			fault.released, fault.Times = make(chan struct{}), 0
+			close(way(fault))
+			fault.released, fault.dropped, fault.Times = make(chan struct{}), make(chan struct{}), 0
 		}
 	}
 }
@@ -96,6 +101,8 @@ func (f *Fault) serve(c *call, carryOut func(*call)) {
 		select {
 		case <-f.released:
 			carryOut(c)
+		case <-f.dropped:
+			panic(http.ErrAbortHandler)
 		case <-c.r.Context().Done():
 			panic(http.ErrAbortHandler)
 		}

@@ -1,0 +1,54 @@
+package e2b_test
+
+import (
+	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
+)
+
+// Whether a request made a template is told by its builds, which E2B may not show for a moment.
+func TestWhoMadeATemplate(t *testing.T) {
+	const route = "GET /templates/{templateID}"
+	unknown := e2btest.Fault{Route: route, Times: 2, Status: 404, Message: "Template x not found"}
+	for name, tt := range map[string]struct {
+		theirs bool
+		faults []e2btest.Fault
+		looks  int
+		fails  string
+	}{
+		"ours":             {false, nil, 1, ""},
+		"theirs":           {true, nil, 1, ""},
+		"not there yet":    {false, []e2btest.Fault{unknown}, 3, ""},
+		"not listed yet":   {true, []e2btest.Fault{{Route: route, Status: 200, Body: "EMPTY"}}, 2, ""},
+		"never there":      {false, []e2btest.Fault{{Route: route, Times: -1, Status: 404, Message: "Template x not found"}}, 3, "404"},
+		"never listed":     {true, []e2btest.Fault{{Route: route, Times: -1, Status: 200, Body: "EMPTY"}}, 3, "no build"},
+		"may not be asked": {false, []e2btest.Fault{{Route: route, Status: 403, Message: "team is blocked"}}, 1, "403"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, e2btest.Options{})
+			if tt.theirs {
+				w.AddTemplate(e2btest.Key, "agent", "default")
+			}
+			requested, err := w.client.RequestBuild(t.Context(), order().Request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range tt.faults {
+				if fault.Body == "EMPTY" {
+					fault.Body = `{"templateID":"` + requested.TemplateID + `","names":["acme-team/agent"],"builds":[]}`
+					fault.Header = map[string]string{"Content-Type": "application/json"}
+				}
+				w.Inject(fault)
+			}
+			made, err := w.client.MadeBy(t.Context(), requested)
+			w.asked(t, route, tt.looks)
+			if tt.fails != "" {
+				says(t, err, tt.fails, requested.TemplateID)
+				return
+			}
+			if err != nil || made == tt.theirs {
+				t.Errorf("made by the request: %t, %v", made, err)
+			}
+		})
+	}
+}
