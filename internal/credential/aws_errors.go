@@ -116,9 +116,9 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 		p.Advice += "One that asks for MFA cannot be used by Terraform alone: sign in with MFA first (`aws sts get-session-token --serial-number … --token-code …`, or IAM Identity Center) and use those keys. " +
 			fmt.Sprintf("A new role is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
 	case strings.Contains(said.Message, "chaining"), said.Code == "ValidationError" && duration > time.Hour && strings.Contains(p.Object, ":assumed-role/"):
-		p.Advice = fmt.Sprintf("session_duration is %s, and the caller is itself a role's session: AWS lets one role's session assume another role (role chaining) for one hour at most. Set session_duration to 1h or less, or leave it out (%s).", duration, DefaultSessionDuration)
+		p.Advice = fmt.Sprintf("session_duration is %s, and the caller is itself a role's session: AWS lets one role's session assume another role (role chaining) for one hour at most. Set session_duration to 1h or less, or leave it out (%s).", written(duration), written(DefaultSessionDuration))
 	case strings.Contains(said.Message, "MaxSessionDuration"):
-		p.Advice = fmt.Sprintf("session_duration is %s, more than the role's own maximum. Lower it, or raise the role's maximum session duration.", duration)
+		p.Advice = fmt.Sprintf("session_duration is %s, more than the role's own maximum. Lower it, or raise the role's maximum session duration.", written(duration))
 	case strings.HasPrefix(said.Code, "ExpiredToken"):
 		p.Advice = "The AWS credentials that assume the role have expired: sign in again."
 	case said.Code == "PackedPolicyTooLarge":

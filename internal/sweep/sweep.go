@@ -157,7 +157,7 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 			s.say("  in use    %s, until %s", what, marker.ExpiresAt.Format(time.RFC3339))
 		case age < s.OlderThan:
 			s.used++
-			s.say("  left      %s, expired %s ago, less than %s", what, rounded(age), s.OlderThan)
+			s.say("  left      %s, expired %s ago, less than %s", what, rounded(age), rounded(s.OlderThan))
 		case s.DryRun:
 			s.removed++
 			s.remains++

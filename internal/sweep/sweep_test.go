@@ -101,7 +101,7 @@ func TestOlderThanLeavesWhatExpiredLately(t *testing.T) {
 	if code != 0 || !slices.Equal(v.removed, []string{name(3 * time.Hour)}) {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
-	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m0s", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "Artifacts: 2.")
+	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "Artifacts: 2.")
 	if strings.Contains(said, "young") {
 		t.Errorf("a young artifact is listed:\n%s", said)
 	}
