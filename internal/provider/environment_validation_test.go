@@ -176,6 +176,8 @@ func TestValidation_OfTheRest(t *testing.T) {
 	s.refused(t, []mistake{
 		{"platform typo", s.config(`platforms = ["linux/amd64", "linux/x86_64"]`), at("platforms", 1), []string{"Unknown platform", `"linux/x86_64"`, "one of linux/amd64", `Write "linux/amd64"`}},
 		{"platform without its system", s.config(`platforms = ["arm64"]`), at("platforms", 0), []string{"Unknown platform", `"arm64"`, `Write "linux/arm64"`}},
+		{"null platform", s.config(`platforms = ["linux/amd64", null]`), at("platforms", 1), []string{"Null in a list", "platforms[1] is null"}},
+		{"null package of Debian", s.config(`apt_packages = ["jq", null]`), at("apt_packages", 1), []string{"Null in a list", "apt_packages[1] is null"}},
 		{"no platform", s.config(`platforms = []`), at("platforms"), []string{"No platform", "platforms = []", "remove the argument"}},
 		{"version with a blank", s.config(`version = "1 2"`), at("version"), []string{`1 to 64 letters, digits`, "1 2"}},
 		{"empty version", s.config(`version = ""`), at("version"), []string{`1 to 64 letters`}},

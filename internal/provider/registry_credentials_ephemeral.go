@@ -60,7 +60,7 @@ func (e *registryCredentials) Schema(_ context.Context, _ ephemeral.SchemaReques
 				MarkdownDescription: "What the login is to allow, and nothing else. Required where AWS is asked for an ECR registry. All other logins reach what they reach: a warning says so.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"repository": schema.StringAttribute{Optional: true, MarkdownDescription: "Required. The repository, with or without the host: `team/env`."},
-					"actions": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+					"actions": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 						MarkdownDescription: "Required. One or more of " + actionList() + "."},
 				}}},
 			"username":   schema.StringAttribute{Computed: true, MarkdownDescription: "The user name: `AWS` for ECR."},
@@ -223,7 +223,7 @@ func (m registryCredentialsModel) grants(diagnostics *diag.Diagnostics) []creden
 		}
 		for j, element := range actions.Elements() {
 			action, isText := element.(types.String)
-			if !isText || action.IsUnknown() {
+			if !isText || action.IsUnknown() || action.IsNull() {
 				continue
 			}
 			if !credential.Action(action.ValueString()).Valid() {
