@@ -41,6 +41,7 @@ resource "datalayer_environment" "quickstart" {
   base           = datalayer_base_image.quickstart.reference
   python_version = datalayer_base_image.quickstart.python_version
   base_packages  = datalayer_base_image.quickstart.packages
+  base_libc      = datalayer_base_image.quickstart.libc
   lock           = datalayer_package_lock.quickstart.content
 
   env = {

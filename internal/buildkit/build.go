@@ -182,6 +182,11 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 			err = checkHeader(s.request, found)
 		}
 	}
+	if libc := lock.ParseLibc(found.Libc).String(); s.result.Python == "" {
+		s.result.Libc = libc
+	} else if s.result.Libc != libc {
+		s.result.Libc = ""
+	}
 	s.result.Python = short
 	return found, err
 }

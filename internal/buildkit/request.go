@@ -83,6 +83,8 @@ type Result struct {
 	Digest string
 	// Python is the base's "major.minor", equal on all platforms.
 	Python string
+	// Libc is the C library of the base's Python, "glibc 2.36"; "" where it does not tell, or platforms differ.
+	Libc string
 	// Packages are name → version as installed from the lock, equal on all platforms.
 	Packages map[string]string
 	// Unexported is why the build cache was not exported; nil if it was, or was not to be.

@@ -23,6 +23,7 @@ type artifactArguments struct {
 	Lock           types.String `tfsdk:"lock"`
 	PythonVersion  types.String `tfsdk:"python_version"`
 	BasePackages   types.Map    `tfsdk:"base_packages"`
+	BaseLibc       types.String `tfsdk:"base_libc"`
 	Env            types.Map    `tfsdk:"env"`
 	Files          types.List   `tfsdk:"files"`
 	AptPackages    types.List   `tfsdk:"apt_packages"`
@@ -66,6 +67,8 @@ func sharedArguments() map[string]schema.Attribute {
 			MarkdownDescription: "The Python of the base, as `major.minor`. Set it so that markers in the lock can be evaluated at plan; the build fails if the base has another. Default: what the base has. It is not part of the cache key."},
 		"base_packages": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Packages that the base has, name to version. With it the plan refuses a lock that would replace the kernel stack (`ipykernel`, `jupyter-client`, `jupyter-server`) by another version; without it such a lock is installed. It is not part of the cache key."},
+		"base_libc": schema.StringAttribute{Optional: true, Validators: []validator.String{libc()},
+			MarkdownDescription: "The C library that the base has, `glibc 2.36` or `musl 1.2`. With it the plan refuses a lock that says it was made for the other one or for a newer glibc. It is not part of the cache key."},
 		"env": schema.MapAttribute{Optional: true, ElementType: types.StringType,
 			MarkdownDescription: "Environment variables written into the artifact. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so are values with line breaks or other control characters, and what looks like a credential by its name or value (a URL with a password too): the artifact is readable by all who can pull it."},
 		"files": schema.ListNestedAttribute{Optional: true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
@@ -31,6 +32,7 @@ func (r *baseImageResource) ImportState(ctx context.Context, req resource.Import
 	} {
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root(attribute), orNull(labels[label]))...)
 	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("libc"), orNull(lock.ParseLibc(labels[base.LabelLibc]).String()))...)
 	known := types.MapNull(types.StringType)
 	if len(packages) > 0 {
 		known = stringMapValue(packages)

@@ -30,7 +30,7 @@ func TestBaseImage_ImportGivesItsContentBack(t *testing.T) {
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{
 				knownBase("reference", knownvalue.StringExact(imported)), knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("kernel_lock", knownvalue.Null()), knownBase("kernel_lock_digest", knownvalue.StringExact(shippedKernelLock(t))),
-				knownBase("python_version", knownvalue.StringExact("3.13")), knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{"ipykernel": matching(`^\d`)})),
+				knownBase("python_version", knownvalue.StringExact("3.13")), knownBase("libc", matching(`^glibc 2\.\d+$`)), knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{"ipykernel": matching(`^\d`)})),
 				knownBase("doctor_digest", knownvalue.StringExact(doctor.Digest().String())),
 			},
 		},

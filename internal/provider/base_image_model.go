@@ -68,14 +68,14 @@ func (m baseImageModel) logins(ctx context.Context, config tfsdk.Config, diagnos
 // pushed is the state from the moment that the registry holds the digest: enough to delete it, the rest null.
 func (m baseImageModel) pushed(repository reference.Repository, p buildkit.Published, tag string) baseImageModel {
 	m.builtImage = m.builtImage.pushed(repository, p, tag)
-	m.PythonVersion, m.Packages = types.StringValue(p.Python), stringMapValue(p.Packages)
+	m.PythonVersion, m.Libc, m.Packages = types.StringValue(p.Python), orNull(p.Libc), stringMapValue(p.Packages)
 	return m.settled()
 }
 
 // settled makes null what is still unknown: a state with unknowns in it is refused as a whole.
 func (m baseImageModel) settled() baseImageModel {
 	m.builtImage = m.builtImage.settled()
-	settleTexts(&m.From, &m.KernelLock, &m.FromDigest, &m.KernelLockDigest, &m.DoctorDigest, &m.PythonVersion)
+	settleTexts(&m.From, &m.KernelLock, &m.FromDigest, &m.KernelLockDigest, &m.DoctorDigest, &m.PythonVersion, &m.Libc)
 	settleMaps(&m.Packages)
 	return m
 }

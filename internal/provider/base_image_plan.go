@@ -74,7 +74,7 @@ func (m baseImageModel) asNew(ctx context.Context, given givenBase, diagnostics 
 	}
 	m.KernelLockDigest = digestOfLock(m.kernelLock(), diagnostics)
 	m.DoctorDigest = types.StringValue(doctor.Digest().String())
-	m.PythonVersion, m.Packages = types.StringUnknown(), types.MapUnknown(types.StringType)
+	m.PythonVersion, m.Libc, m.Packages = types.StringUnknown(), types.StringUnknown(), types.MapUnknown(types.StringType)
 	m.builtImage = m.builtImage.asNew(m.plannedKey(ctx), m.From, given.attestations)
 	return m
 }
@@ -91,7 +91,7 @@ func (m baseImageModel) inPlace(ctx context.Context, state baseImageModel, given
 	} else if m.KernelLockDigest = digestOfLock(m.KernelLock, diagnostics); m.KernelLockDigest.Equal(state.KernelLockDigest) {
 		m.KernelLock = spelling(m.KernelLock, state.KernelLock)
 	}
-	m.DoctorDigest, m.PythonVersion, m.Packages = state.DoctorDigest, state.PythonVersion, state.Packages
+	m.DoctorDigest, m.PythonVersion, m.Libc, m.Packages = state.DoctorDigest, state.PythonVersion, state.Libc, state.Packages
 	key := m.plannedKey(ctx)
 	if !key.IsUnknown() && state.CacheKey.IsNull() {
 		key = state.CacheKey // It was not made by this provider, so its content has no key.

@@ -37,6 +37,7 @@ func (r *baseImageResource) Schema(ctx context.Context, _ resource.SchemaRequest
 			"kernel_lock_digest": text("Digest of the canonical form of `kernel_lock`, or of the default that was chosen. Null for an imported image that does not tell it."),
 			"doctor_digest":      text("Digest of the self-check in the base. It belongs to the release of the provider that built the base, and never is a reason to build."),
 			"python_version":     text("The Python of the base, as `major.minor`: for `python_version` of an environment. Null for an imported image that does not tell it."),
+			"libc":               text("The C library of its Python, `glibc 2.36`: for `base_libc` of an environment. Null for a base that an earlier release made, for an imported image that does not tell it, and where its platforms differ."),
 			"packages": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "The kernel stack as installed, name to version: for `base_packages` of an environment. Null for an imported image that does not tell it."},
 			"reference": text("The base by its digest: for `base` of an environment. It never moves."),
@@ -70,6 +71,7 @@ type baseImageModel struct {
 	KernelLockDigest types.String `tfsdk:"kernel_lock_digest"`
 	DoctorDigest     types.String `tfsdk:"doctor_digest"`
 	PythonVersion    types.String `tfsdk:"python_version"`
+	Libc             types.String `tfsdk:"libc"`
 	Packages         types.Map    `tfsdk:"packages"`
 }
 

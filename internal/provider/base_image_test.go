@@ -90,7 +90,7 @@ func TestBaseImage_LifecycleFromCreateToDestroy(t *testing.T) {
 			}},
 			ConfigStateChecks: []statecheck.StateCheck{
 				same.AddStateValue(baseAddress, tfjsonpath.New("digest")), s.holds(t),
-				knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("python_version", knownvalue.StringExact("3.13")),
+				knownBase("from_digest", knownvalue.StringExact(plain.image.Digest)), knownBase("python_version", knownvalue.StringExact("3.13")), knownBase("libc", matching(`^glibc 2\.\d+$`)),
 				knownBase("packages", knownvalue.MapPartial(map[string]knownvalue.Check{
 					"ipykernel": matching(`^\d`), "jupyter-client": matching(`^\d`), "jupyter-server": matching(`^\d`),
 				})),

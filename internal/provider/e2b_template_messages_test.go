@@ -206,3 +206,13 @@ func TestTemplate_RebuildPlansWhatStaysAtE2B(t *testing.T) {
 	c.planIsEmpty()
 	c.destroyE2B(s)
 }
+
+// E2B's build holds no lock against a C library: what the plan knows of the base does.
+func TestTemplate_LockForAnotherCLibrary(t *testing.T) {
+	s := newE2B(t)
+	lock := withLock("# platform: x86_64-manylinux_2_40\nsix==1.17.0 --hash=sha256:" + strings.Repeat("a", 64) + "\n")
+	s.run(t, resource.TestStep{Config: template(lock + "  base_libc = \"glibc 2.36\"\n"), ExpectError: says("Lock is for another C library", "it needs glibc 2.40, and the base has glibc 2.36")})
+	if len(s.Requests()) > 0 {
+		t.Errorf("E2B was asked %d times", len(s.Requests()))
+	}
+}

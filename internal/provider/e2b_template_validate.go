@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
-	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 )
 
@@ -39,8 +38,7 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 		return
 	}
 	if locked, err := lock.Parse(config.Lock.ValueString()); err == nil {
-		base := environment.Known{Python: config.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Packages: stringMap(config.BasePackages)}
-		appendProblems(&resp.Diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the template's base")
+		appendProblems(&resp.Diagnostics, config.knownBase().CheckLock(locked).Err(), "Lock does not fit the template's base")
 	}
 }
 

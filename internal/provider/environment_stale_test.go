@@ -35,6 +35,10 @@ func TestStaleLock_AtPlan(t *testing.T) {
 		{"for another system", of(pylock("environments = [\"sys_platform == 'darwin'\"]"), `python_version = "3.13"`), at("lock"), []string{"darwin", "linux/amd64"}},
 		{"markers that exclude everything", of(`appnope==0.1.4 ; sys_platform == "darwin"`+hash, `python_version = "3.13"`), at("lock"), []string{"installs nothing on a platform", "linux/amd64, Python 3.13"}},
 		{"valid for one of two", of("idna==3.7"+hash+`six==1.17.0 ; platform_machine == "x86_64"`+hash, both+"\n  python_version = \"3.13\""), at("lock"), []string{"linux/amd64", "linux/arm64"}},
+		{"a newer glibc", of(command("--python-platform x86_64-manylinux_2_40"), `base_libc = "glibc 2.36"`), at("lock"),
+			[]string{"Lock is for another C library", "it needs glibc 2.40, and the base has glibc 2.36", "datalayer_package_lock", "--python-platform"}},
+		{"musl", of(command("--python-platform x86_64-unknown-linux-musl"), `base_libc = "glibc 2.36"`), at("lock"), []string{"Lock is for another C library", "it is for musl, and the base has glibc 2.36"}},
+		{"a C library of no name", of(command(""), `base_libc = "2.36"`), at("base_libc"), []string{"Invalid base_libc", `"2.36"`, "glibc 2.36"}},
 		{"kernel stack", of("jupyter-server==2.0.0"+hash, `base_packages = { jupyter-server = "2.21.1" }`), at("lock"),
 			[]string{"Lock would replace the kernel stack", "jupyter-server", "the lock has 2.0.0, and the base has 2.21.1"}},
 	})

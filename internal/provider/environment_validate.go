@@ -42,13 +42,18 @@ func validateStaleness(ctx context.Context, config environmentModel, diagnostics
 	if err != nil {
 		return // The attribute's own validator has said so.
 	}
-	base := environment.Known{Python: config.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Packages: stringMap(config.BasePackages)}
+	base := config.knownBase()
 	if !whollyKnown(ctx, config.Platforms) {
 		base.Platforms = nil
 	} else if !config.Platforms.IsNull() {
 		base.Platforms = texts(config.Platforms)
 	}
 	appendProblems(diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the base")
+}
+
+// knownBase is what the arguments tell of the base, for the platform of the contract.
+func (a artifactArguments) knownBase() environment.Known {
+	return environment.Known{Python: a.PythonVersion.ValueString(), Platforms: []string{environment.DefaultPlatform}, Libc: lock.ParseLibc(a.BaseLibc.ValueString()), Packages: stringMap(a.BasePackages)}
 }
 
 // warnOfUseless says which arguments of a build nothing in it would use.

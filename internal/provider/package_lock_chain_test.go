@@ -25,7 +25,8 @@ resource "datalayer_package_lock" "l" {
 ` + strings.Replace(s.config(`
   lock           = datalayer_package_lock.l.content
   python_version = datalayer_base_image.b.python_version
-  base_packages  = datalayer_base_image.b.packages`), fmt.Sprintf("base       = %q", s.BaseReference), "base = datalayer_base_image.b.reference", 1)
+  base_packages  = datalayer_base_image.b.packages
+  base_libc      = datalayer_base_image.b.libc`), fmt.Sprintf("base       = %q", s.BaseReference), "base = datalayer_base_image.b.reference", 1)
 	}
 	actions := func(ofBase, ofLock, ofEnvironment plancheck.ResourceActionType) resource.ConfigPlanChecks {
 		return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{

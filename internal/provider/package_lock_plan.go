@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -139,7 +140,10 @@ func (m packageLockModel) inputs() []string {
 		slices.Sort(wanted)
 		return strings.Join(slices.Compact(wanted), "\n")
 	}
-	index := append([]string{member[types.String](m.Index, "url").ValueString()}, texts(member[types.List](m.Index, "extra_urls"))...)
+	index := append([]string{cmp.Or(member[types.String](m.Index, "url").ValueString(), resolve.DefaultIndex)}, texts(member[types.List](m.Index, "extra_urls"))...)
+	for i, address := range index {
+		index[i] = strings.TrimRight(address, "/") // To uv it is the same index.
+	}
 	return []string{set(m.Requirements), set(m.Constraints), baseDigest(m.Base), strings.Join(index, "\n"), m.OnlyBinary.String(), instant(m.ExcludeNewer.ValueString())}
 }
 

@@ -59,6 +59,9 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 		"index": {func(m *packageLockModel, _ *givenTarget) {
 			m.Index = indexOf("https://j.example.com/simple/", "ci", 1, "https://mirror.example.com/simple")
 		}, resolveAgain},
+		"slash of an index": {func(m *packageLockModel, _ *givenTarget) {
+			m.Index = indexOf("https://i.example.com/simple", "ci", 1, "https://mirror.example.com/simple/")
+		}, keepLock},
 		"no index":    {func(m *packageLockModel, _ *givenTarget) { m.Index = types.ObjectNull(lockIndexType) }, resolveAgain},
 		"extra index": {func(m *packageLockModel, _ *givenTarget) { m.Index = indexOf("https://i.example.com/simple/", "ci", 1) }, resolveAgain},
 		"only_binary": {func(m *packageLockModel, _ *givenTarget) { m.OnlyBinary = types.BoolValue(false) }, resolveAgain},
@@ -105,6 +108,16 @@ func TestPackageLock_WhatDecides(t *testing.T) {
 				t.Errorf("the target is planned as %s on %s", planned.PythonVersion, planned.PythonPlatform)
 			}
 		})
+	}
+}
+
+// PyPI is asked where nothing else is, so to write it is no change.
+func TestPackageLock_DefaultIndexSpelledOut(t *testing.T) {
+	prior, plan := lockInState(), lockInState()
+	prior.Index, plan.Index = types.ObjectNull(lockIndexType), indexOf("https://pypi.org/simple/", "", 0)
+	none := givenTarget{types.StringNull(), types.StringNull(), types.StringNull(), types.StringNull()}
+	if there, back := plan.decide(t.Context(), &prior, none), prior.decide(t.Context(), &plan, none); there != keepLock || back != keepLock {
+		t.Errorf("got %d and back %d, want %d", there, back, keepLock)
 	}
 }
 

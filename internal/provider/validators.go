@@ -121,6 +121,12 @@ func pythonVersion() validator.String {
 	return textRule("Invalid python_version", `major and minor version, such as "3.13"`, pythonPattern.MatchString)
 }
 
+var libcPattern = lazyregexp.New(`^(glibc 2\.\d+|musl \d+\.\d+)(\.\d+)?$`)
+
+func libc() validator.String {
+	return textRule("Invalid base_libc", `a C library with its version, such as "glibc 2.36" or "musl 1.2"`, libcPattern.MatchString)
+}
+
 var bareNumber = lazyregexp.New(`^\d+(\.\d+)?$`)
 
 // duration is for the time that an operation may take.

@@ -42,6 +42,7 @@ resource "datalayer_environment" "analysis" {
   base           = datalayer_base_image.python.reference
   python_version = datalayer_base_image.python.python_version
   base_packages  = datalayer_base_image.python.packages
+  base_libc      = datalayer_base_image.python.libc
 
   lock = <<-EOT
     # python: 3.13

@@ -25,10 +25,11 @@ resource "datalayer_environment" "analysis" {
   name       = "analysis"
   repository = "registry.example.com/team/analysis"
 
-  # With python_version and base_packages a lock that is stale against its base is an error at plan.
+  # With python_version, base_packages and base_libc a lock that is stale against its base is an error at plan.
   base           = datalayer_base_image.python.reference
   python_version = datalayer_base_image.python.python_version
   base_packages  = datalayer_base_image.python.packages
+  base_libc      = datalayer_base_image.python.libc
   lock           = datalayer_package_lock.analysis.content
 
   lifecycle {
