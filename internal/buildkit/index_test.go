@@ -79,7 +79,10 @@ func TestPrivateIndexThatDoesNotServe(t *testing.T) {
 		"no package":   {answering(http.StatusNotFound), "Package index does not have the package", "index answered 404 Not Found for private-tool"},
 		"out of order": {answering(http.StatusInternalServerError), "Package index failed", "index answered 500 Internal Server Error for private-tool"},
 		"login":        {func(i *buildkit.PackageIndex) { i.Password = secret.New("cnry-wrong-password") }, "Package index refused the login", "index answered 401"},
-		"certificate":  {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Package index cannot be reached", "CERTIFICATE_VERIFY_FAILED"},
+		"certificate":  {func(i *buildkit.PackageIndex) { i.CACertificates = enginetest.NewCA(t).PEM }, "Certificate of the package index is not trusted by pip", "CERTIFICATE_VERIFY_FAILED"},
+		"silent": {func(i *buildkit.PackageIndex) {
+			i.URL = &url.URL{Scheme: "http", Host: "127.0.0.1:9", Path: "/simple/"}
+		}, "Package index cannot be reached", "127.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			index, lock, _ := privateIndex(t)
@@ -158,21 +161,25 @@ func TestBuildSecretsAreMountedWhereTheyAreNeeded(t *testing.T) {
 // TestIndexOfTheBaseThatDoesNotAnswer has no package_index, as most have: the lock must not get the blame.
 func TestIndexOfTheBaseThatDoesNotAnswer(t *testing.T) {
 	b := newBench(t)
-	for name, change := range map[string]func(*buildkit.Network){
-		"proxy": func(n *buildkit.Network) {
+	for name, c := range map[string]struct {
+		change func(*buildkit.Network)
+		title  string
+		says   []string
+	}{
+		"proxy": {func(n *buildkit.Network) {
 			n.HTTPProxy, n.HTTPSProxy, n.NoProxy = "http://127.0.0.1:9", "http://127.0.0.1:9", ""
-		},
-		"certificates": func(n *buildkit.Network) { n.CABundle = enginetest.NewCA(t).PEM },
+		}, "Index of the base's pip cannot be reached", []string{"HTTPS_PROXY", "DATALAYER_CA_BUNDLE", "package_index", "six"}},
+		"certificates": {func(n *buildkit.Network) { n.CABundle = enginetest.NewCA(t).PEM }, "Certificate of the index of the base's pip is not trusted", []string{"DATALAYER_CA_BUNDLE", "package_index", "six", "the lock is not at fault"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := b.request(t, "six==1.17.0 --hash=sha256:"+zeros+"\n")
-			change(&request.Network)
+			c.change(&request.Network)
 			_, err := b.publish(t.Context(), request)
 			var found *problem.Problem
-			if !errors.As(err, &found) || found.Title != "Index of the base's pip cannot be reached" || len(found.Path) > 0 {
-				t.Fatalf("error is %v at %v", err, found.Path)
+			if !errors.As(err, &found) || found.Title != c.title || len(found.Path) > 0 {
+				t.Fatalf("error is %v", err)
 			}
-			for _, words := range []string{"HTTPS_PROXY", "DATALAYER_CA_BUNDLE", "package_index", "six"} {
+			for _, words := range c.says {
 				if !strings.Contains(found.Detail(), words) {
 					t.Errorf("%q is not in the detail:\n%s", words, found.Detail())
 				}

@@ -39,11 +39,12 @@ func checkLabels(request Request, from *image.Image) error {
 	return faults.Err()
 }
 
-// checkHeader holds what the lock's own comments say that it was made for against the Python that was found in the base,
-// so that a stale lock is not left to pip, which would say that files are missing.
-func checkHeader(request Request, python string) error {
+// checkHeader holds what the lock's own comments say that it was made for against the Python that was found in the base
+// and its C library, so that a stale lock is not left to pip, which says that files are missing, or installs what does not run.
+func checkHeader(request Request, found python) error {
 	if request.Lock == nil {
 		return nil
 	}
-	return request.words().ofLock(environment.Known{Python: python, Platforms: request.Platforms}.CheckLock(request.Lock).Err())
+	known := environment.Known{Python: found.Python, Platforms: request.Platforms, Libc: lock.ParseLibc(found.Libc)}
+	return request.words().ofLock(known.CheckLock(request.Lock).Err())
 }

@@ -78,7 +78,9 @@ func (f buildFailure) indexProblem(log string) *problem.Problem {
 	for _, answer := range indexAnswer.FindAllStringSubmatch(log, -1) {
 		switch {
 		case answer[2] == "401" || answer[2] == "403":
-			return f.atIndex(f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+"."))
+			p := f.atIndex(f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+"."))
+			p.Cause = refusedByIndex{p.Cause}
+			return p
 		case answer[2] != "404":
 			return f.atIndex(f.problem("Package index failed", errors.New(answer[1]), "Apply again once package_index.url ("+address+") answers; finished steps are in the daemon's cache."))
 		case answer[3] == lock.NormalName(missing):
@@ -86,6 +88,9 @@ func (f buildFailure) indexProblem(log string) *problem.Problem {
 		}
 	}
 	if match := indexSilent.FindStringSubmatch(log); match != nil {
+		if untrusted(match[1]) {
+			return f.atIndex(f.problem("Certificate of the package index is not trusted by pip", errors.New(match[1]), "Give the authority of "+address+" in package_index.ca_certificates, or, without that, in the file of DATALAYER_CA_BUNDLE. Either is trusted in place of all others."))
+		}
 		return f.atIndex(f.problem("Package index cannot be reached", errors.New(match[1]), "Check package_index.url ("+address+") and package_index.ca_certificates, as seen from the daemon's machine ("+f.daemon.Address+"), and the proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) of the Terraform process."))
 	}
 	return nil
@@ -99,11 +104,24 @@ func (f buildFailure) foreignIndexProblem(log, missing string) *problem.Problem 
 			if missing != "" && missing != lock.NormalName(found[i][1]) {
 				continue
 			}
-			return f.atIndex(f.problem("Index of the base's pip cannot be reached", errors.New(found[i][0]), "The packages come from the index that the base's pip is configured for, which is PyPI unless it says another; the lock is not at fault. "+
+			source := "The packages come from the index that the base's pip is configured for, which is PyPI unless it says another; the lock is not at fault. "
+			if f.request.BaseImage != nil {
+				source = "The kernel stack comes from the index that the pip of from is configured for, which is PyPI unless it says another. "
+			}
+			if untrusted(found[i][0]) {
+				return f.atIndex(f.problem("Certificate of the index of the base's pip is not trusted", errors.New(found[i][0]), source+
+					"Put its authority, or that of the proxy on the way to it, into the file of DATALAYER_CA_BUNDLE, which is trusted in place of all others. package_index names another index, with ca_certificates of its own."))
+			}
+			return f.atIndex(f.problem("Index of the base's pip cannot be reached", errors.New(found[i][0]), source+
 				"Check that the daemon's machine ("+f.daemon.Address+") reaches it, the proxies that the Terraform process passes on (HTTPS_PROXY, HTTP_PROXY, NO_PROXY), and the certificates in DATALAYER_CA_BUNDLE. package_index names another index."))
 		}
 	}
 	return nil
+}
+
+// untrusted says whether a connection ended because of the index's certificate, by the words of Python's ssl and of pip.
+func untrusted(said string) bool {
+	return strings.Contains(said, "CERTIFICATE_VERIFY_FAILED") || strings.Contains(said, "confirming the ssl certificate")
 }
 
 // atIndex is where a problem of an index lies: not in the lock.

@@ -31,13 +31,13 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 	made := locked.MadeFor()
 	if b.Python != "" && made.Python != "" && lock.MajorMinor(made.Python) != lock.MajorMinor(b.Python) {
 		stale("Lock is for another Python", "Python "+made.Python, fmt.Sprintf("the lock was resolved for Python %s, and the base has %s", made.Python, b.Python),
-			fmt.Sprintf("Resolve it again for the base: `uv pip compile --generate-hashes --python-version %s …`.", lock.MajorMinor(b.Python)))
+			fmt.Sprintf("Resolve it again for the base: base or python_version = %q of a datalayer_package_lock, or `uv pip compile --generate-hashes --python-version %s …`.", lock.MajorMinor(b.Python), lock.MajorMinor(b.Python)))
 	}
 	if made.Platform != "" && len(b.Platforms) > 0 && !slices.Equal(b.Platforms, []string{made.Platform}) {
 		stale("Lock is for another platform", made.Platform, fmt.Sprintf("the lock was resolved for %s, and the image is for %s", made.Platform, strings.Join(b.Platforms, ", ")),
-			"Resolve it again for the platform of the image (`--python-platform`), or for all platforms (`--universal`).")
+			"Resolve it again for the platform of the image: base or python_platform of a datalayer_package_lock, or uv's `--python-platform`; uv's `--universal` is for all platforms.")
 	} else if err := b.Libc.Runs(made.PythonPlatform); err != nil {
-		stale("Lock is for another C library", made.PythonPlatform, err.Error(), "Resolve it again for the C library of the base (`--python-platform`), or on a base that has the other one.")
+		stale("Lock is for another C library", made.PythonPlatform, err.Error(), "Resolve it again for the C library of the base: base or python_platform of a datalayer_package_lock, or uv's `--python-platform`. Or take a base that has the other one.")
 	}
 	has := map[string]string{}
 	for name, version := range b.Packages {
@@ -49,7 +49,7 @@ func (b Known) CheckLock(locked *lock.Lock) problem.List {
 			continue
 		}
 		stale("Lock would replace the kernel stack", fmt.Sprintf("line %d (%s)", requirement.Line, requirement.Name), fmt.Sprintf("the lock has %s, and the base has %s", requirement.InstalledVersion(), version),
-			"Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version.")
+			"Sandboxes run on the base's own copy. Resolve the lock with the base's packages as constraints, so that both have the same version: a datalayer_package_lock does with base.")
 	}
 	return faults
 }

@@ -65,8 +65,8 @@ func ValidateLabel(name, value string) problem.List {
 	switch word, kind := credentialName(name), credentialKind(value); {
 	case name == "" || strings.ContainsAny(name, " =\"") || hasControl(name, ""):
 		return fault("Invalid label name", "A label name is not empty and holds no spaces, quotes, equals signs or control characters.")
-	case strings.HasPrefix(name, LabelPrefix):
-		return fault("Reserved label", "Labels that start with "+LabelPrefix+" are written by the provider. Choose another prefix.")
+	case strings.HasPrefix(strings.ToLower(name), LabelPrefix):
+		return fault("Reserved label", "Labels that start with "+LabelPrefix+", in any case of letters, are written by the provider. Choose another prefix.")
 	case word != "":
 		return fault("Label named like a credential", fmt.Sprintf("The name holds %q. Labels are public to anyone who can pull the image.", word))
 	case kind != "":

@@ -95,6 +95,7 @@ func TestLabelRefusals(t *testing.T) {
 		{"", "x", "Invalid label name"},
 		{"a b", "x", "Invalid label name"},
 		{"io.datalayer.environment.cache-key", "x", "Reserved label"},
+		{"IO.Datalayer.base.libc", "x", "Reserved label"},
 		{"com.example.api-key", "x", "Label named like a credential"},
 		{"com.example.token", "x", "Label named like a credential"},
 		{"a", "xoxb-1234567890-abc", "Label holds a credential"},

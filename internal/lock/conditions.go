@@ -34,7 +34,7 @@ func parsePythonRange(text string) (*pythonRange, error) {
 		return nil, nil
 	}
 	r := &pythonRange{text: text}
-	for one := range strings.SplitSeq(text, ",") {
+	for one := range strings.SplitSeq(withoutComma(text), ",") {
 		parts := specifier.FindStringSubmatch(strings.TrimSpace(one))
 		if parts == nil {
 			return nil, fmt.Errorf("%s is not a version specifier", shown(one))

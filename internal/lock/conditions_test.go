@@ -21,6 +21,7 @@ func TestConditionsOfPylock(t *testing.T) {
 		want   string
 	}{
 		"Python in range":              {head("requires-python = '>=3.11, <4'"), amd64, ""},
+		"comma at the end":             {head("requires-python = '>=3.11, <4,'"), amd64, ""},
 		"empty range":                  {head("requires-python = ''"), amd64, ""},
 		"Python not known":             {head("requires-python = '>=3.11'"), Target{}, ""},
 		"Python too old":               {head("requires-python = '>=3.14'"), amd64, `Lock for another Python: linux/amd64, Python 3.13: the lock's requires-python is ">=3.14", and the target's Python is 3.13`},

@@ -136,6 +136,11 @@ func anotherName(list string) string {
 
 var beginsWithLetter = lazyregexp.New(`^[A-Za-z]`)
 
+// withoutComma drops a comma at the end of version specifiers, as pip and uv do.
+func withoutComma(list string) string {
+	return strings.TrimSuffix(strings.Trim(list, " \t"), ",")
+}
+
 // readSpecifiers reads `>=1.0, <2`, which PEP 508 allows in parentheses too.
 func readSpecifiers(list string) ([]string, error) {
 	list = strings.Trim(list, " \t")
@@ -150,9 +155,12 @@ func readSpecifiers(list string) ([]string, error) {
 		return nil, nil
 	}
 	var specifiers []string
-	for one := range strings.SplitSeq(list, ",") {
+	for one := range strings.SplitSeq(withoutComma(list), ",") {
 		parts := specifier.FindStringSubmatch(strings.Trim(one, " \t"))
-		if parts == nil {
+		switch {
+		case strings.Trim(one, " \t") == "":
+			return nil, fmt.Errorf("between the commas of %s a version specifier is missing", shown(list))
+		case parts == nil:
 			return nil, fmt.Errorf("%s is not a version specifier", shown(one))
 		}
 		op, version := parts[1], parts[2]

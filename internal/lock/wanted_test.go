@@ -9,16 +9,18 @@ import (
 
 func TestParseWanted_CanonicalText(t *testing.T) {
 	for text, want := range map[string]string{
-		"numpy":                           "numpy",
-		"  Jupyter_Client ":               "jupyter-client",
-		"Pandas [Excel, aws , excel]":     "pandas[aws,excel]",
-		"pandas[]":                        "pandas",
-		"pandas >= 2.0, <4,>=2.0":         "pandas<4,>=2.0",
-		"pandas (>=2.0,<4)":               "pandas<4,>=2.0",
-		"x==1.0-RC1 # why":                "x==1.0rc1",
-		"x == 1.*, != 1.3.*":              "x!=1.3.*,==1.*",
-		"x~=1.4; python_version<\"3.13\"": "x~=1.4 ; python_version < '3.13'",
-		"w @ https://f.example/w-1.0.zip": "w @ https://f.example/w-1.0.zip",
+		"numpy":                                            "numpy",
+		"  Jupyter_Client ":                                "jupyter-client",
+		"Pandas [Excel, aws , excel]":                      "pandas[aws,excel]",
+		"pandas[]":                                         "pandas",
+		"pandas >= 2.0, <4,>=2.0":                          "pandas<4,>=2.0",
+		"pandas (>=2.0,<4)":                                "pandas<4,>=2.0",
+		"pandas>=2.0, ; os_name=='posix'":                  "pandas>=2.0 ; os_name == 'posix'",
+		"pandas (>=2.0,<4,)":                               "pandas<4,>=2.0",
+		"x==1.0-RC1 # why":                                 "x==1.0rc1",
+		"x == 1.*, != 1.3.*":                               "x!=1.3.*,==1.*",
+		"x~=1.4; python_version<\"3.13\"":                  "x~=1.4 ; python_version < '3.13'",
+		"w @ https://f.example/w-1.0.zip":                  "w @ https://f.example/w-1.0.zip",
 		"w@https://f.example/w-1.0.zip ; os_name=='posix'": "w @ https://f.example/w-1.0.zip ; os_name == 'posix'",
 	} {
 		w, err := ParseWanted(text)
@@ -71,6 +73,9 @@ func TestParseWanted_Refuses(t *testing.T) {
 		"x>=1,y>=2":                                                wantedOne,
 		"x>=1 y":                                                   wantedOne,
 		"x, https://u:cnry-pw@x/y.zip":                             wantedOne,
+		"x>=1,,<2":                                                 wantedUnread,
+		"x>=1,,":                                                   wantedUnread,
+		"x,":                                                       wantedUnread,
 		"x>= two":                                                  wantedUnread,
 		"x>=1 --hash=sha256:00":                                    wantedUnread,
 		"x>=${V}":                                                  wantedUnread,

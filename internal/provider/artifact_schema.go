@@ -76,7 +76,7 @@ func sharedArguments() map[string]schema.Attribute {
 				"content_base64": schema.StringAttribute{Optional: true, MarkdownDescription: "The content in base64, for bytes that are not text."},
 				"mode":           schema.StringAttribute{Optional: true, Computed: true, Default: stringdefault.StaticString("0644"), MarkdownDescription: "Permission bits, three octal digits with an optional leading zero. Default: `0644`."},
 			}}},
-		"apt_packages": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+		"apt_packages": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 			MarkdownDescription: "Debian packages to install before the lock, each `name` or `name=version`, without an architecture. The order has no meaning. An archive moves: without versions two builds can differ, and a builder that has this step in its cache does not ask the archive again; a new `rebuild_trigger` makes it."},
 		"post_install": schema.ListNestedAttribute{Optional: true,
 			MarkdownDescription: "Shell commands run last, in this order, as 1000:100 in `/home/datalayer/content`, with `env` set. At most 32.",

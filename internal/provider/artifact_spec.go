@@ -31,8 +31,11 @@ func (a artifactArguments) spec() (spec environment.Spec, known bool, faults pro
 	}
 	reader.settled(a.AptPackages)
 	for i, element := range a.AptPackages.Elements() {
-		entry, _ := element.(types.String)
-		spec.AptPackages = append(spec.AptPackages, reader.text(entry, fmt.Sprintf("unknown-%d", i)))
+		instead := fmt.Sprintf("unknown-%d", i)
+		if entry, _ := element.(types.String); !entry.IsNull() { // The list's own validator refuses a null.
+			instead = reader.text(entry, instead)
+		}
+		spec.AptPackages = append(spec.AptPackages, instead)
 	}
 	reader.settled(a.PostInstall)
 	for i, element := range a.PostInstall.Elements() {

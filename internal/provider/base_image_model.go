@@ -91,6 +91,9 @@ func unresolved(from reference.Reference, err error) error {
 		p.Cause, p.Advice = inner.Cause, inner.Advice
 	}
 	p.Advice = strings.TrimSpace(p.Advice + " The machine that runs Terraform must reach that registry, and the daemon too.")
+	if from.String() == base.DefaultFrom {
+		p.Advice += " It is the default of from: set from to take the image from a mirror that both reach."
+	}
 	if image.NotFound(err) {
 		p.Title, p.Advice = "Parent image has no such tag", "The registry has no such repository or tag. Write a tag that it has, or a digest."
 	}

@@ -53,7 +53,7 @@ func builtImageAttributes(ctx context.Context, made, base string, own map[string
 		"repository": schema.StringAttribute{Required: true, Validators: []validator.String{repository()},
 			MarkdownDescription: "The repository that takes the image, with its registry host: `registry.example.com/team/env`. It must exist where the registry does not make repositories by itself. Another repository replaces the " + made + "."},
 		"registry": registryAttribute("The login for the host of `repository`."),
-		"platforms": schema.ListAttribute{Optional: true, Computed: true, ElementType: types.StringType,
+		"platforms": schema.ListAttribute{Optional: true, Computed: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 			Default:             listdefault.StaticValue(stringList(environment.DefaultPlatform)),
 			MarkdownDescription: "What to build for, in OCI spelling: `" + strings.Join(environment.Platforms, "`, `") + "`. " + base + " must have each, and the daemon must be able to run it. The contract knows `linux/amd64`, the default; the order has no meaning."},
 		"labels": schema.MapAttribute{Optional: true, ElementType: types.StringType,

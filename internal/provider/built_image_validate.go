@@ -16,7 +16,7 @@ func validateImage(ctx context.Context, config builtImage, diagnostics *diag.Dia
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		appendProblems(diagnostics, environment.ValidateLabel(name, labels[name]).Err(), "Invalid label")
 	}
-	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) {
+	if !config.Platforms.IsNull() && whollyKnown(ctx, config.Platforms) && !hasNull(config.Platforms) { // The list's own validator refuses a null.
 		appendProblems(diagnostics, environment.ValidatePlatforms(texts(config.Platforms)).Err(), "Invalid platforms")
 	}
 	validateSBOM(config.Attestations, diagnostics)

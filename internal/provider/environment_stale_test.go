@@ -80,6 +80,11 @@ func TestStaleLock_AtApplyByTheLabelsOfTheBase(t *testing.T) {
 // TestStaleLock_AtApplyByThePythonOfTheBase has a base without labels: what the build finds in it is compared.
 func TestStaleLock_AtApplyByThePythonOfTheBase(t *testing.T) {
 	s := newStack(t)
-	config := s.config(fmt.Sprintf("lock = %q", "# python: 3.12\n"+testdata(t, "six.lock")))
-	s.run(t, resource.TestStep{Config: config, ExpectError: says("Lock is for another Python", "resolved for Python 3.12", "the base has "+s.BasePython)})
+	for header, want := range map[string][]string{
+		"# python: 3.12":                        {"Lock is for another Python", "resolved for Python 3.12", "the base has " + s.BasePython},
+		"# platform: x86_64-unknown-linux-musl": {"Lock is for another C library", "it is for musl, and the base has glibc 2."},
+	} {
+		config := s.config(fmt.Sprintf("lock = %q", header+"\n"+testdata(t, "six.lock")))
+		s.run(t, resource.TestStep{Config: config, ExpectError: says(want...)})
+	}
 }

@@ -62,7 +62,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: fmt.Sprintf("The version that uv must be of; another is an error at apply. Default: %s, which is that of this release of the provider; the runner `%s` takes no other. Kept until something else resolves again. A configured change resolves again.", resolve.UVVersion, runnerBuildkit)},
 			"timeouts": lockTimeouts(ctx),
 
-			"content":     computed("The lock: for `lock` of an environment. One requirement a line with all its hashes, sorted by name, below two comments that name its Python and platform, which `datalayer_environment` holds against its base. No path and no address is in it."),
+			"content":     computed("The lock: for `lock` of an environment. One requirement a line with all its hashes, sorted by name, below two comments that name its Python and platform, which `datalayer_environment` holds against its base. No path is in it, and no address but that of a requirement by URL."),
 			"digest":      computed("The digest of the lock: `lock_digest` of an environment with it. The comments in `content` are no part of it."),
 			"packages":    schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The locked packages, name to version."},
 			"resolved_at": computed("When the lock was made (RFC 3339)."),

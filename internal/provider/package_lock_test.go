@@ -204,7 +204,7 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 	}{
 		"option":            {`"app", "--index-url https://u:cnry-1@x/"`, "", []string{"Option among the requirements", "requirements[1]", "--index-url is an option"}},
 		"line break":        {`"app\n-r x"`, "", []string{"Requirement that is not one line"}},
-		"another file":      {strings.Repeat(`"--x", `, 25), "", []string{"More requirements that cannot be read", "The first 10 are shown, and 15 more are not"}},
+		"another file":      {strings.Repeat(`"--x", `, 25), "", []string{"Option among the requirements", "requirements[9]", "More requirements that cannot be read", "The first 10 are shown, and 15 more are not"}},
 		"two in one entry":  {`"numpy,pandas"`, "", []string{"More than one requirement in an entry", "requirements[0]", `"pandas" looks like another requirement`, "one requirement an entry"}},
 		"timeout's unit":    {`"app"`, `timeouts = { create = "5" }`, []string{"Invalid timeout", "timeouts.create", `"5m" for minutes`}},
 		"timeout's form":    {`"app"`, `timeouts = { update = "an hour" }`, []string{"Invalid timeout", "timeouts.update", `"1h30m"`}},

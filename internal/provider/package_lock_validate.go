@@ -32,7 +32,7 @@ const maxUnread = 10
 
 // validateWanted reads the requirements and constraints that are known.
 func validateWanted(config packageLockModel, diagnostics *diag.Diagnostics) {
-	complete, unread := true, 0
+	complete, unread, firstUnshown := true, 0, path.Root("requirements")
 	for _, list := range []struct {
 		attribute string
 		list      types.List
@@ -49,11 +49,13 @@ func validateWanted(config packageLockModel, diagnostics *diag.Diagnostics) {
 			}
 			if unread += len(faults); unread <= maxUnread {
 				appendProblems(diagnostics, faults.Err(), "Requirement cannot be read at plan")
+			} else if unread-len(faults) <= maxUnread && len(faults) > 0 {
+				firstUnshown = path.Root(list.attribute).AtListIndex(i) // Terraform shows errors in the order of their places.
 			}
 		}
 	}
 	if unread > maxUnread {
-		diagnostics.AddAttributeError(path.Root("requirements"), "More requirements that cannot be read", fmt.Sprintf("The first %d are shown, and %d more are not. So many usually mean that the text is no list of requirements.", maxUnread, unread-maxUnread))
+		diagnostics.AddAttributeError(firstUnshown, "More requirements that cannot be read", fmt.Sprintf("The first %d are shown, and %d more are not. So many usually mean that the text is no list of requirements.", maxUnread, unread-maxUnread))
 	}
 	if config.Requirements.IsUnknown() || !complete || diagnostics.HasError() {
 		return

@@ -136,7 +136,7 @@ func TestRegistryCredentials_ArgumentsAreChecked(t *testing.T) {
 		`host = "r.example.com"
 		 grants = [{ repository = "team/env", actions = ["pull", "admin"] }]`: {"Unknown action of a grant", `"admin" is none of`, "`pull`, `push`, `delete`, `describe`"},
 		`host = "r.example.com"
-		 grants = [{ repository = "team/env", actions = ["pull", null] }]`: {"Null in a list"},
+		 grants = [{ repository = "team/env", actions = ["pull", null] }]`: {"Null in a list", "grants[0].actions[1] is null"},
 		`host = "r.example.com"
 		 grants = [{ repository = "team/env", actions = [] }]`: {"Grant without actions"},
 		`host = "r.example.com"

@@ -10,7 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
@@ -71,6 +73,10 @@ func (noNulls) ValidateList(_ context.Context, req validator.ListRequest, resp *
 			resp.Diagnostics.AddAttributeError(at, "Null in a list", withPath(at, at.String()+" is null. Leave the entry out; compact() drops those of a list that may have some."))
 		}
 	}
+}
+
+func hasNull(list types.List) bool {
+	return slices.ContainsFunc(list.Elements(), func(element attr.Value) bool { return element.IsNull() })
 }
 
 func repository() validator.String {

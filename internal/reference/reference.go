@@ -219,7 +219,7 @@ func missingHost(s, first string, hasPath bool) *problem.Problem {
 	case explicitHost(hostName(first)):
 		p.Advice = "If " + quote(first) + " is the registry, add the path of the repository: " + quote(first+"/team/env") + "."
 	default:
-		p.Advice = "The host is never guessed: write " + quote(dockerHub+"/library/"+s) + " if Docker Hub is meant."
+		p.Advice = "The host is never guessed: write " + quote(dockerHub+"/library/"+s) + " if an official image of Docker Hub is meant, and one of your own with its registry and namespace, as in " + quote("registry.example.com/team/"+s) + "."
 	}
 	return p
 }

@@ -44,6 +44,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"scheme":                {"https://ghcr.io/team/env", "Image reference with a scheme", `Drop the scheme: write "ghcr.io/team/env"`},
 		"no host, digest":       {"python@" + digest, "Image reference without a registry host", "docker.io/library/python@sha256:"},
 		"no host, tag":          {"python:3.13", "Image reference without a registry host", "docker.io/library/python:3.13"},
+		"no host, bare name":    {"base", "Image reference without a registry host", `with its registry and namespace, as in "registry.example.com/team/base"`},
 		"no host, path":         {"team/env:v1", "Image reference without a registry host", "docker.io/team/env:v1"},
 		"host only":             {"ghcr.io", "Image reference without a registry host", "add the path"},
 		"host and port only":    {"localhost:5000", "Image reference without a registry host", "add the path"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -24,6 +25,8 @@ var (
 const (
 	unsatisfiable = "No solution found"
 	notOnIndex    = "not found in the package registry"
+	// tooNew is in uv's hint on packages whose files exclude_newer leaves out.
+	tooNew = "exclude-newer"
 	// otherPython begins uv's remark on the interpreter that it would build with, which no target is.
 	otherPython = "warning: The requested Python version "
 )
@@ -83,6 +86,25 @@ func stopped(ctx context.Context, request Request, object string) error {
 	return errors.Join(ctx.Err(), &problem.Problem{Title: "Resolution was stopped", Object: object, Cause: ctx.Err(), Advice: came + " Asked: " + strings.Join(request.indexes(), ", ") + "."})
 }
 
+// adviceOnInstall is for pip, which says of an index that refuses a login what it says of one that has no uv.
+func adviceOnInstall(request Request) string {
+	login := "An index that asks for a login answers pip in the same way: give index.username and index.password_wo."
+	if request.Index != nil && request.Index.Username != "" {
+		login = "A login that is refused looks the same: check index.username and index.password_wo."
+	}
+	return fmt.Sprintf("pip installs uv %s by its hashes from %s, as seen from the daemon's machine. Put it on that index, name one that has it in index.extra_urls, or set runner = %q. %s", UVVersion, strings.Join(request.indexes(), ", "), "local", login)
+}
+
+// adviceOnLogin says which index has to take the login, and which none.
+func adviceOnLogin(request Request) string {
+	indexes := request.indexes()
+	advice := "Check index.username and index.password_wo, and that the login may read " + indexes[0] + "."
+	if len(indexes) > 1 {
+		advice += " It goes to that host alone: elsewhere index.extra_urls (" + strings.Join(indexes[1:], ", ") + ") must answer without one."
+	}
+	return advice
+}
+
 // explain turns what uv said when it failed into an error that a person can act on.
 func explain(ctx context.Context, request Request, lines []string, err error) error {
 	target := fmt.Sprintf("Python %s on %s", request.Python, request.Platform)
@@ -104,9 +126,11 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	case says(said, noPython):
 		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
 	case says(said, refused):
-		return fault("index", "Package index refused uv", "Check index.username and index.password_wo, and that the login may read "+indexes+". The login goes to the host of index.url alone.")
+		return fault("index", "Package index refused uv", adviceOnLogin(request))
+	case strings.Contains(said, unsatisfiable) && strings.Contains(said, tooNew) && !request.ExcludeNewer.IsZero():
+		return fault("exclude_newer", "Requirements cannot be resolved", "exclude_newer ("+request.ExcludeNewer.Format(time.RFC3339)+") leaves out every file that was uploaded after it, and all files of an index that does not tell when they were. Set a later time, or remove it: it holds for all packages. Asked: "+indexes+".")
 	case strings.Contains(said, unsatisfiable) && says(said, noWheel):
-		advice := "A lock takes wheels alone, and one for this Python and platform is missing. Require a version that has one, or change the target."
+		advice := "No version that requirements, constraints and the kernel stack of base allow has a wheel for this Python and platform. Where an older or newer version has one, they rule it out: loosen what bounds that package, or another that needs it. Otherwise change the target."
 		if request.OnlyBinary {
 			advice += " only_binary = false takes source distributions too. Then their code, which is not yours, runs where uv runs, and as root in the build of an environment, whose base must have what builds them: the build backend, such as setuptools, and for machine code a compiler."
 		}

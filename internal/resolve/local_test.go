@@ -216,7 +216,7 @@ func TestLocal_ExcludeNewerNeedsATime(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
 	request := at(index, "private-tool")
 	request.ExcludeNewer = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	m.fails(t, request, "Requirements cannot be resolved", "private-tool")
+	m.fails(t, request, "Requirements cannot be resolved", "private-tool", "exclude_newer (2026-11-01T00:00:00Z) leaves out", "does not tell when", "Set a later time")
 
 	request = requestOf("six")
 	request.Network.CABundle, request.ExcludeNewer = enginetest.CABundle(t), time.Date(2020, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
@@ -287,6 +287,12 @@ func TestLocal_WheelsOfOtherTargets(t *testing.T) {
 			t.Errorf("%s: got %s", name, got)
 		}
 	}
+	// One version has a wheel, and a constraint rules it out.
+	index.Add(t, "old", "2.0", "cp313-cp313-manylinux_2_17_x86_64")
+	bounded := at(index, "old")
+	bounded.Constraints = []string{"old<2"}
+	m.fails(t, bounded, "Package has no wheel for the target", "requirements, constraints and the kernel stack of base", "loosen what bounds that package, or another that needs it")
+
 	elsewhere := at(index, "lin")
 	elsewhere.Platform = "aarch64-manylinux_2_28"
 	m.fails(t, elsewhere, "Package has no wheel for the target", "lin==1.0", "aarch64-manylinux_2_28")

@@ -2,9 +2,11 @@ package resolve
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
@@ -18,6 +20,30 @@ func TestExplain_NumbersOfAVersionAreNoStatus(t *testing.T) {
 		err := explain(t.Context(), Request{}, strings.Split(said, "\n"), errors.New("exit status 1"))
 		if got := problem.From(err, "")[0].Title; got != title {
 			t.Errorf("%q is explained by %q, want %q", said, got, title)
+		}
+	}
+}
+
+// A login goes to one host, and nothing may say that it reads the others.
+func TestExplain_LoginIsForTheFirstIndex(t *testing.T) {
+	first, further := &url.URL{Scheme: "https", Host: "own.example", Path: "/simple/"}, &url.URL{Scheme: "https", Host: "other.example", Path: "/simple/"}
+	request := Request{Index: &buildkit.PackageIndex{URL: first, Username: "ci"}, ExtraIndexes: []*url.URL{further}}
+	err := explain(t.Context(), request, []string{"error: Failed to fetch: `https://own.example/simple/tool/`", "  HTTP status client error (401 Unauthorized)"}, errors.New("exit status 1"))
+	const want = "that the login may read https://own.example/simple/. It goes to that host alone: elsewhere index.extra_urls (https://other.example/simple/) must answer without one."
+	if got := problem.From(err, "")[0].Advice; !strings.HasSuffix(got, want) {
+		t.Errorf("the advice is %q, want %q at its end", got, want)
+	}
+}
+
+// pip tells nobody that an index refused its login.
+func TestExplain_InstallOfUVSpeaksOfTheLogin(t *testing.T) {
+	address := &url.URL{Scheme: "https", Host: "own.example", Path: "/simple/"}
+	for _, tt := range []struct{ username, want string }{{"ci", "A login that is refused looks the same: check index.username and index.password_wo."}, {"", "An index that asks for a login answers pip in the same way: give index.username and index.password_wo."}} {
+		failed := &remote{request: Request{Index: &buildkit.PackageIndex{URL: address, Username: tt.username}}}
+		err := failed.explain(t.Context(), &buildkit.StepFailed{Step: stepInstall, Err: errors.New("exit code: 1"), Lines: []string{"ERROR: No matching distribution found for uv"}})
+		p := problem.From(err, "")[0]
+		if p.Title != "uv could not be installed on the base" || !strings.HasSuffix(p.Advice, tt.want) {
+			t.Errorf("the login of %q gives %q / %q, want %q at its end", tt.username, p.Title, p.Advice, tt.want)
 		}
 	}
 }

@@ -207,7 +207,8 @@ func (r *remote) networked(step buildkit.ErrandStep) buildkit.ErrandStep {
 	return step
 }
 
-// install is cached by the daemon: whatever the index, the hashes decide what is installed.
+// install is cached by the daemon for each index, though the hashes decide what is installed: it fails by what the index
+// has and whom it lets read.
 func (r *remote) install() buildkit.ErrandStep {
 	step := r.networked(buildkit.ErrandStep{Name: stepInstall, Files: map[string]string{"uv.txt": uvRequirement}, Env: map[string]string{"PIP_CONFIG_FILE": "/dev/null"}})
 	step.Args = []string{
@@ -221,6 +222,10 @@ func (r *remote) install() buildkit.ErrandStep {
 	step.SecretEnv["PIP_INDEX_URL"] = pipIndexID
 	if len(r.request.indexes()) > 1 {
 		step.SecretEnv["PIP_EXTRA_INDEX_URL"] = pipExtraID
+	}
+	if step.KnownBy = r.request.indexes(); r.request.Index != nil {
+		step.KnownBy = append(step.KnownBy, r.request.Index.Username, string(r.request.Index.CACertificates))
+		step.Login = r.request.Index.Password
 	}
 	return step
 }
@@ -263,7 +268,7 @@ func (r *remote) explain(ctx context.Context, err error) error {
 		return explain(ctx, r.request, lines, failed.Err)
 	case stepInstall:
 		return &problem.Problem{Title: "uv could not be installed on the base", Path: []any{"index"}, Object: r.Base.Reference.String(), Cause: failed.Err, Logs: lines[max(0, len(lines)-20):],
-			Advice: fmt.Sprintf("pip installs uv %s by its hashes from %s, as seen from the daemon's machine. Put it on that index, name one that has it in index.extra_urls, or set runner = %q.", UVVersion, strings.Join(r.request.indexes(), ", "), "local")}
+			Advice: adviceOnInstall(r.request)}
 	}
 	return &problem.Problem{Title: "Base could not be looked at", Path: []any{"base"}, Object: r.Base.Reference.String(), Cause: failed.Err, Logs: lines[max(0, len(lines)-20):], Advice: "Check that the image starts on the daemon's machine."}
 }
