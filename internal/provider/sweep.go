@@ -7,6 +7,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/ecr"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/sweep"
 )
@@ -14,7 +15,9 @@ import (
 // Sweep is the command that removes what a killed run left. It has no provider configuration, so the environment alone
 // gives it its settings; further services are those of tests.
 func Sweep(version string, further ...sweep.Service) sweep.Program {
+	var source *credential.AWS
 	return sweep.Program{
+		Warnings: func() problem.List { return source.Warnings() },
 		Settings: []sweep.Setting{
 			{Variable: credential.RegistriesVariable, Meaning: "logins of registries, as JSON: {HOST: {\"username\": …, \"password\": …}},\n" +
 				"or {HOST: {\"ecr\": {…}}} to ask AWS with its own variables"},
@@ -26,7 +29,8 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 			if err != nil {
 				return nil, err
 			}
-			resolver := credential.NewResolver(given.Logins).WithAWS(credential.NewAWS(credential.AWSOptions{Hosts: given.ECR}))
+			source = credential.NewAWS(credential.AWSOptions{Hosts: given.ECR})
+			resolver := credential.NewResolver(given.Logins).WithAWS(source)
 			transport := image.NewTransport()
 			open := func(repository reference.Repository, actions ...credential.Action) *image.Client {
 				using := resolver.Using(repository.Host, credential.Grant{Repository: repository.Path, Actions: actions})

@@ -90,3 +90,18 @@ func TestCLI_WhatIsWrongWithAWSIsSaidForTheBaseAsForAPush(t *testing.T) {
 		})
 	}
 }
+
+// sweep has no place for warnings but its standard error.
+func TestCLI_SweepWithoutARoleWarnsAsABuildDoes(t *testing.T) {
+	s := newECRStack(t)
+	host := awstest.Host(targetAccount, targetRegion)
+	s.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"ecr": {}}}`, host)
+	said, code := s.sweepImages("--repository", s.target)
+	if code != 0 || !strings.Contains(said, "sweep: warning: Registry credential is not narrowed to what is built: "+host) || !strings.Contains(said, "arn:aws:iam::777788889999:user/ci") {
+		t.Errorf("ended with %d:\n%s", code, said)
+	}
+	s.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"ecr": {"role_arn": %q}}}`, host, s.targetRole)
+	if said, code := s.sweepImages("--repository", s.target); code != 0 || strings.Contains(said, "warning") {
+		t.Errorf("with a role it ended with %d:\n%s", code, said)
+	}
+}

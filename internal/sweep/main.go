@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
@@ -46,6 +47,8 @@ type Program struct {
 	Settings []Setting
 	// Services gives those to look at. repositories are what --repository gave.
 	Services func(repositories []reference.Repository) ([]Service, error)
+	// Warnings are what a person should be told of the logins that were used; nil: nothing.
+	Warnings func() problem.List
 	// Now is time.Now if nil.
 	Now func() time.Time
 }
@@ -105,7 +108,13 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 	for _, r := range repositories {
 		o.Command += " --repository " + quoted(r.String())
 	}
-	if !Run(ctx, o, services, stdout) {
+	clean := Run(ctx, o, services, stdout)
+	if p.Warnings != nil {
+		for _, warning := range p.Warnings() {
+			_, _ = fmt.Fprintf(stderr, "sweep: warning: %s: %s %s\n", warning.Title, warning.Object, warning.Advice)
+		}
+	}
+	if !clean {
 		return 1
 	}
 	return 0
