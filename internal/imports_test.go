@@ -26,7 +26,7 @@ var lines = [][]string{
 	{"base"},
 	{"environment"},
 	{"lock", "reference"},
-	{"problem", "secret", "retry", "lazyregexp", "steps"},
+	{"problem", "secret", "retry", "lazyregexp", "steps", "childprocess"},
 }
 
 // workshops hold tools of tests, of developers, and for images (sbom). They may import any room; no room imports them.

@@ -149,6 +149,9 @@ func describeImages(request ecrRequest, account string, images map[string]*store
 	if request.Filter.TagStatus == "TAGGED" {
 		digests = slices.DeleteFunc(digests, func(digest string) bool { return len(images[digest].tags) == 0 })
 	}
+	if request.Filter.TagStatus == "UNTAGGED" {
+		digests = slices.DeleteFunc(digests, func(digest string) bool { return len(images[digest].tags) > 0 })
+	}
 	start, _ := strconv.Atoi(request.NextToken)
 	end := min(start+pageSize, len(digests))
 	for _, digest := range digests[start:end] {

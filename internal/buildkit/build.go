@@ -40,6 +40,11 @@ func (d *Daemon) Reserve(ctx context.Context) (release func(), err error) {
 func (d *Daemon) Build(ctx context.Context, request Request, base *image.Image) (*Result, error) {
 	for attempt := 1; ; attempt++ {
 		result, err := d.build(ctx, request, base)
+		if errors.Is(err, errIndexLogin) && request.PackageIndex.Username != "" && request.alone == "" {
+			d.logger.InfoContext(ctx, "index refused a login, which may be that of another build with the same step: trying alone")
+			request.alone = alone()
+			result, err = d.build(ctx, request, base)
+		}
 		if err == nil || attempt == pushAttempts || !errors.Is(err, errPassing) {
 			return result, err
 		}

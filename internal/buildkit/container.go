@@ -162,10 +162,7 @@ func (c *Container) live(ctx context.Context, daemon gateway.Client, root gatewa
 	if err != nil {
 		return err
 	}
-	go func() {
-		defer close(c.ended)
-		c.code, c.failed = exitCode(started.Wait())
-	}()
+	go c.follow(started)
 	close(c.running)
 	select {
 	case <-released:
@@ -173,6 +170,28 @@ func (c *Container) live(ctx context.Context, daemon gateway.Client, root gatewa
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// errRemoved says that the daemon removed a container and did not say how its first process ended.
+var errRemoved = errors.New("it was removed")
+
+// follow waits for the first process. BuildKit's client may never hear of one whose container is removed at that moment, and
+// waits for ever then.
+func (c *Container) follow(started gateway.ContainerProcess) {
+	defer close(c.ended)
+	waited := make(chan error, 1)
+	go func() { waited <- started.Wait() }()
+	select {
+	case err := <-waited:
+		c.code, c.failed = exitCode(err)
+	case <-c.gone:
+		select {
+		case err := <-waited:
+			c.code, c.failed = exitCode(err)
+		default:
+			c.failed = errRemoved
+		}
+	}
 }
 
 // Ended is closed when the first process has ended, and the container with it.

@@ -46,7 +46,12 @@ type ErrandStep struct {
 	// SecretFiles is path to the id of a secret, Folders path to what an earlier step wrote, to be read alone.
 	SecretFiles map[string]string
 	Folders     map[string]*ErrandFolder
-	// Network gives the step the daemon's network. Fresh runs it though the daemon has its outcome from before.
+	// KnownBy are texts by which the daemon tells the step from others that look the same, and Login a secret that does so
+	// for as long as this process lives. Steps that it takes for the same are run once, with the secrets of one of them.
+	KnownBy []string
+	Login   secret.Value
+	// Network gives the step the daemon's network. Fresh runs it for this errand alone, though the daemon has its outcome from
+	// before or runs the same for somebody else.
 	Network, Fresh bool
 }
 
@@ -184,8 +189,15 @@ func (r *ErrandRun) options(step ErrandStep) []llb.RunOption {
 	if !step.Network {
 		options = append(options, llb.Network(pb.NetMode_NONE))
 	}
+	known := step.KnownBy
+	if !step.Login.Empty() {
+		known = append(slices.Clone(known), apart(step.Login))
+	}
 	if step.Fresh {
-		options = append(options, llb.IgnoreCache)
+		options, known = append(options, llb.IgnoreCache), append(slices.Clone(known), alone())
+	}
+	if len(known) > 0 {
+		options = append(options, knownBy(known...))
 	}
 	return options
 }

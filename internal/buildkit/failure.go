@@ -15,6 +15,14 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
+// errIndexLogin marks a login that the package index refused.
+var errIndexLogin = errors.New("refused by the index")
+
+// refusedByIndex is what the index answered to a login.
+type refusedByIndex struct{ error }
+
+func (refusedByIndex) Is(target error) bool { return target == errIndexLogin }
+
 // errPassing marks a push that failed for a reason that may pass.
 var errPassing = errors.New("passing")
 

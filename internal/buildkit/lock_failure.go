@@ -78,7 +78,9 @@ func (f buildFailure) indexProblem(log string) *problem.Problem {
 	for _, answer := range indexAnswer.FindAllStringSubmatch(log, -1) {
 		switch {
 		case answer[2] == "401" || answer[2] == "403":
-			return f.atIndex(f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+"."))
+			p := f.atIndex(f.problem("Package index refused the login", errors.New(answer[1]), "Check package_index.username and package_index.password_wo, and that the login may read the index "+address+"."))
+			p.Cause = refusedByIndex{p.Cause}
+			return p
 		case answer[2] != "404":
 			return f.atIndex(f.problem("Package index failed", errors.New(answer[1]), "Apply again once package_index.url ("+address+") answers; finished steps are in the daemon's cache."))
 		case answer[3] == lock.NormalName(missing):

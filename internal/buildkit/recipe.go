@@ -175,7 +175,10 @@ func (r recipe) packageIndex() []llb.RunOption {
 	if index == nil {
 		return nil
 	}
-	options := []llb.RunOption{secretFile(indexSecret, indexSecret, 0, 0)}
+	// Not by the password: a new one is no reason to install anew. Whom another's wrong one was held against tries alone.
+	options := []llb.RunOption{
+		secretFile(indexSecret, indexSecret, 0, 0), knownBy(index.URL.String(), index.Username, string(index.CACertificates), r.request.alone),
+	}
 	if len(index.CACertificates) > 0 {
 		options = append(options, secretFile(indexCASecret, indexCASecret, 0, 0))
 	}

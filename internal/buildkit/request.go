@@ -44,6 +44,9 @@ type Request struct {
 	Cache Cache
 	// Network is what the steps need to reach package indexes.
 	Network Network
+
+	// alone, if not empty, keeps the daemon from taking the install step for anybody else's.
+	alone string
 }
 
 // Attestations says which in-toto statements to attach.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,18 @@ func ParseSessionDuration(text string) (time.Duration, error) {
 	}
 	return 0, &problem.Problem{Title: "Invalid session_duration", Object: fmt.Sprintf("session_duration = %q", text),
 		Advice: `Write a duration from "15m" (900 seconds) to "12h" (43200 seconds), in whole seconds: STS takes no other.`}
+}
+
+// written is a duration as people write it in a configuration: "1h30m", "15m".
+func written(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 func (i Identity) sessionDuration() time.Duration {
@@ -248,7 +261,7 @@ func (a *AWS) renew(ctx context.Context, state *awsState, host string, who Ident
 	}
 	login.RenewAt = state.loginUntil
 	state.login, state.expires = login, expires
-	a.options.Logger.DebugContext(ctx, "got a login token", "host", host, "role", who.RoleARN, "expires", expires)
+	a.options.Logger.DebugContext(ctx, "got a login token", "host", host, "role", who.RoleARN, "expires", expires.UTC().Format(time.RFC3339))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -100,11 +101,17 @@ func (a *AWS) token(ctx context.Context, host string, who Identity, at ECRHost, 
 	if err != nil || !found || password == "" {
 		return image.Credential{}, time.Time{}, misread("the token is not a user name and a password")
 	}
+	ends, now := *answer.AuthorizationData[0].ExpiresAt, a.options.Now()
+	if !ends.After(now) {
+		return image.Credential{}, time.Time{}, &problem.Problem{Title: "Login token of ECR has ended already", Object: host,
+			Cause:  fmt.Errorf("it ended at %s, and by the clock of this machine it is %s", ends.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)),
+			Advice: "A new token lasts 12 hours: set the clock of this machine, or check what answers for the ECR API (aws.endpoints.ecr)."}
+	}
 	source := "AWS"
 	if who.RoleARN != "" {
 		source = "the role " + who.RoleARN
 	}
-	return image.Credential{Username: user, Password: secret.New(password), Source: source}, *answer.AuthorizationData[0].ExpiresAt, nil
+	return image.Credential{Username: user, Password: secret.New(password), Source: source}, ends, nil
 }
 
 // region is where STS is asked for a host. The one that is configured knows nothing of the other partitions' identities.

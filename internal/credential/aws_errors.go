@@ -72,6 +72,9 @@ func ReadAWSError(err error) *AWSError {
 	}
 	if e.misread() && e.Message == "" {
 		e.Message = "the answer is not understood"
+		if answer != nil && answer.Response != nil && answer.Response.Request != nil {
+			e.Message = "the answer of " + answer.Response.Request.URL.Host + " is not understood"
+		}
 	}
 	return e
 }
@@ -113,17 +116,18 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 		p.Advice += "One that asks for MFA cannot be used by Terraform alone: sign in with MFA first (`aws sts get-session-token --serial-number … --token-code …`, or IAM Identity Center) and use those keys. " +
 			fmt.Sprintf("A new role is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
 	case strings.Contains(said.Message, "chaining"), said.Code == "ValidationError" && duration > time.Hour && strings.Contains(p.Object, ":assumed-role/"):
-		p.Advice = fmt.Sprintf("session_duration is %s, and the caller is itself a role's session: AWS lets one role's session assume another role (role chaining) for one hour at most. Set session_duration to 1h or less, or leave it out (%s).", duration, DefaultSessionDuration)
+		p.Advice = fmt.Sprintf("session_duration is %s, and the caller is itself a role's session: AWS lets one role's session assume another role (role chaining) for one hour at most. Set session_duration to 1h or less, or leave it out (%s).", written(duration), written(DefaultSessionDuration))
 	case strings.Contains(said.Message, "MaxSessionDuration"):
-		p.Advice = fmt.Sprintf("session_duration is %s, more than the role's own maximum. Lower it, or raise the role's maximum session duration.", duration)
+		p.Advice = fmt.Sprintf("session_duration is %s, more than the role's own maximum. Lower it, or raise the role's maximum session duration.", written(duration))
 	case strings.HasPrefix(said.Code, "ExpiredToken"):
 		p.Advice = "The AWS credentials that assume the role have expired: sign in again."
 	case said.Code == "PackedPolicyTooLarge":
-		p.Advice = "The policy that names the repositories is too large in the form in which AWS packs it. Use fewer repositories of this registry in one build."
+		p.Advice = "The policy that names the repositories is too large in the form in which AWS packs it. Use fewer repositories of this registry at once."
 	case said.Code == "RegionDisabledException":
 		p.Advice = "STS is not active in " + at.Region + " for this account: activate it there, or set aws.region to a region where it is."
 	case said.Code == "InvalidClientTokenId":
-		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + ")."
+		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + "). " +
+			fmt.Sprintf("A new key is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
 	case said.misread():
 		p.Advice = "Something else answers in the place of STS: check aws.endpoints.sts, HTTPS_PROXY and what stands before the network."
 	case said.Status == 0:

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -26,10 +27,23 @@ func TestAYesThatIsNotOfAWSIsSaidToBeNone(t *testing.T) {
 				}
 				_, err := c.resolver(AWSOptions{Default: &Identity{RoleARN: c.roleFor(awstest.Role{})}}).Credential(t.Context(), ecrHost)
 				p := asProblem(t, err)
+				if text := strings.TrimSpace(body); operation == "AssumeRole" && text == "<html>cnry sign in</html>" && !strings.Contains(p.Detail(), "the answer of sts.eu-west-1.amazonaws.com is not understood") {
+					t.Errorf("who answered is not in %q", p.Detail())
+				}
 				if said := p.Title + p.Detail(); !strings.Contains(said, advice) || !strings.Contains(said, "the answer") || strings.Contains(said, "own words") || strings.Contains(said, "cnry") {
 					t.Errorf("got %q", said)
 				}
 			})
 		}
+	}
+}
+
+// A clock that is a day ahead would have each request refused for a token that is good, or seems to be.
+func TestALoginTokenThatHasEndedAlreadyIsNoLogin(t *testing.T) {
+	c := newCloud(t)
+	source := NewAWS(AWSOptions{Default: &Identity{}, HTTPClient: c.Client(t), Sleep: c.Sleep, Now: func() time.Time { return c.now.Add(24 * time.Hour) }})
+	_, err := NewResolver(nil).WithAWS(source).Credential(t.Context(), ecrHost)
+	if p := asProblem(t, err); p.Title != "Login token of ECR has ended already" || !strings.Contains(p.Detail(), ecrHost) || !strings.Contains(p.Detail(), "clock of this machine") {
+		t.Errorf("got %q: %s", p.Title, p.Detail())
 	}
 }

@@ -147,7 +147,7 @@ func (a *AWS) warnOfReach(ctx context.Context, host string, who Identity, at ECR
 	defer a.mu.Unlock()
 	a.unsaid = append(a.unsaid, &problem.Problem{Title: "Registry credential is not narrowed to what is built", Object: host + " is opened by " + caller + ", without a role.",
 		Advice: "Its login token goes to what needs it (the BuildKit daemon, E2B, another provider), lasts 12 hours, and opens every repository, in every account of " + at.Partition + ", that this identity may use. " +
-			fmt.Sprintf("Set aws.role_arn or registries[%q].ecr.role_arn: each build then gets a session that names its own repositories alone.", host)})
+			fmt.Sprintf("Set aws.role_arn or registries[%q].ecr.role_arn: each use then gets a session that names its own repositories alone.", host)})
 }
 
 // Warnings are what a person should be told about the credentials in use; each is given once.
@@ -190,6 +190,10 @@ var awsKeyPrefixes = []string{"ASIA", "AKIA"}
 // CheckLogin refuses a user name that no login by password can hold, and AWS keys where a registry's login belongs: no
 // registry takes them, and they would be sent to it.
 func CheckLogin(username string) error {
+	if strings.Contains(username, ":") {
+		return &problem.Problem{Title: "Registry user name with a colon", Object: "a user name that holds \":\"",
+			Advice: "A colon ends the user name in a Basic login. Write user name and password in their own arguments."}
+	}
 	if strings.ContainsFunc(username, unicode.IsControl) {
 		return &problem.Problem{Title: "Control character in a user name", Object: fmt.Sprintf("%q", username), Advice: "No registry takes a line break or another control character in it. A file ends with a line break: trimspace(file(\"…\")) leaves it out."}
 	}

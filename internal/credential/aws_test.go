@@ -324,8 +324,8 @@ func TestSTSSaysNo(t *testing.T) {
 		words    []string
 	}{
 		"chaining": {awstest.Role{MaxSession: 4 * time.Hour}, Identity{SessionDuration: 2 * time.Hour}, "session", 1,
-			[]string{"session_duration is 2h0m0s", "role chaining", "one hour", "arn:aws:sts::111122223333:assumed-role/ci/someone", "role/builder", "ValidationError"}},
-		"longer than the role's": {awstest.Role{}, Identity{SessionDuration: 2 * time.Hour}, "user", 1, []string{"more than the role's own maximum", "2h0m0s"}},
+			[]string{"session_duration is 2h,", "leave it out (15m)", "role chaining", "one hour", "arn:aws:sts::111122223333:assumed-role/ci/someone", "role/builder", "ValidationError"}},
+		"longer than the role's": {awstest.Role{}, Identity{SessionDuration: 2 * time.Hour}, "user", 1, []string{"session_duration is 2h, more than the role's own maximum"}},
 		"not trusted": {awstest.Role{Trusts: []string{"nobody"}}, Identity{}, "user", 5,
 			[]string{"AccessDenied", "role/builder", "arn:aws:iam::111122223333:user/ci", "needs external_id", "MFA", ecrHost}},
 		"no external id":    {awstest.Role{ExternalID: "x"}, Identity{}, "user", 5, []string{"AccessDenied", "needs external_id"}},

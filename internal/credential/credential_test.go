@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,6 +131,7 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 		"missing":   {"", "not on the PATH"},
 		"fails":     {"echo cnry-out; echo cnry-err >&2; exit 3", "status 3"},
 		"not JSON":  {"echo cnry-out", "not understood"},
+		"two lines": {`printf '{"Username":"u","Secret":"cnry-1\\n"}'`, "line break"},
 		"no end":    {"yes cnry-out", "larger than"},
 		"wrong way": {`echo '{"Username":7,"Secret":"cnry-1"}'`, "not understood"},
 	}
@@ -155,15 +157,24 @@ func TestABrokenHelperIsNamedAndItsOutputIsNotShown(t *testing.T) {
 }
 
 func TestAHelperThatHangsIsEnded(t *testing.T) {
-	// The script's child holds the pipe after the script itself has been killed.
-	ended := filepath.Join(t.TempDir(), "ended")
-	dockerConfig(t, "", map[string]string{"slow": "(sleep 5; : > '" + ended + "') & wait"})
-	_, err := ask(t.Context(), "slow", "r.example.com", "r.example.com", 50*time.Millisecond)
-	if _, waited := os.Stat(ended); waited == nil {
-		t.Error("the helper was waited for")
+	// Script and child hold the pipe: it ends when both have.
+	held := filepath.Join(t.TempDir(), "held")
+	must(t, syscall.Mkfifo(held, 0o600))
+	released := make(chan error)
+	go func() {
+		_, err := os.ReadFile(held)
+		released <- err
+	}()
+	dockerConfig(t, "", map[string]string{"slow": "exec 3>'" + held + "'; sleep 500 & wait"})
+	_, err := ask(t.Context(), "slow", "r.example.com", "r.example.com", 2*time.Second)
+	select {
+	case err := <-released:
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("what the helper started lives on")
 	}
 	p := asProblem(t, err)
-	if !strings.Contains(p.Detail(), "no answer within 50ms") || !strings.Contains(p.Object, "docker-credential-slow for r.example.com") {
+	if !strings.Contains(p.Detail(), "no answer within 2s") || !strings.Contains(p.Object, "docker-credential-slow for r.example.com") {
 		t.Errorf("got %q", p.Detail())
 	}
 }
@@ -231,6 +242,8 @@ func TestParseRegistriesNamesHostAndKeyAndNoValue(t *testing.T) {
 		"not a host":       {`{"team/env": {"username": "u", "password": "cnry"}}`, "team/env"},
 		"user in host":     {`{"u:cnry@r.example.com": {"username": "u", "password": "p"}}`, "r.example.com"},
 		"AWS keys":         {`{"r.example.com": {"username": "ASIACNRYXXXXXXXXXXXX", "password": "cnry"}}`, "AWS_SESSION_TOKEN"},
+		"colon":            {`{"r.example.com": {"username": "cnry:p", "password": "cnry"}}`, "ends the user name"},
+		"ecr, id":          {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": {"external_id": "cnry !"}}}`, "ecr.external_id"},
 		"both":             {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"username": "cnry", "ecr": {}}}`, "not beside them"},
 		"ecr elsewhere":    {`{"r.example.com": {"ecr": {}}}`, "private registries of Amazon ECR"},
 		"ecr a text":       {`{"111122223333.dkr.ecr.eu-west-1.amazonaws.com": {"ecr": "cnry"}}`, "ecr is not an object"},

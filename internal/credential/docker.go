@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/childprocess"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -119,7 +121,9 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	command.Stdout = &out
 	command.Stderr = io.Discard
 	command.WaitDelay = time.Second
-	err := command.Run()
+	// A helper is often a script: what it waits for ends with it.
+	childprocess.EndWithAll(command)
+	err := childprocess.Run(command)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		// The helper has ended well and answered; an agent that it started still holds our pipe.
 		err = nil
@@ -147,6 +151,9 @@ func ask(ctx context.Context, helper, key, host string, limit time.Duration) (im
 	var answer struct{ Username, Secret string }
 	if json.Unmarshal(out.text.Bytes(), &answer) != nil {
 		return image.Credential{}, failed(errors.New("its answer is not understood"), advice)
+	}
+	if strings.ContainsFunc(answer.Secret, unicode.IsControl) {
+		return image.Credential{}, failed(errors.New("its secret holds a line break or another control character, which no registry takes"), advice)
 	}
 	if answer.Username == tokenUser {
 		return image.Credential{RefreshToken: secret.New(answer.Secret)}, nil

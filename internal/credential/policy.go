@@ -72,7 +72,7 @@ func sessionPolicy(host ECRHost, grants []Grant) (string, error) {
 	if len(text) > maxPolicy {
 		return "", &problem.Problem{Title: "Session policy would be too long", Object: fmt.Sprintf("%d repositories of account %s in %s", len(allowed), host.Account, host.Region),
 			Cause:  fmt.Errorf("it has %d characters, and STS takes %d", len(text), maxPolicy),
-			Advice: "Use fewer repositories of this registry in one build (cache.import is a list), or shorter names. The policy names each one: it is never widened to fit."}
+			Advice: "Use fewer repositories of this registry at once (cache.import of a build and grants of an ephemeral login are lists), or shorter names. The policy names each one: it is never widened to fit."}
 	}
 	return string(text), nil
 }

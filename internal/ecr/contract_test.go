@@ -112,7 +112,9 @@ func moto(t *testing.T) service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := credential.NewAWS(credential.AWSOptions{Default: &credential.Identity{RoleARN: "arn:aws:iam::123456789012:role/builder"}, STSEndpoint: endpoint, ECREndpoint: endpoint})
+	source := credential.NewAWS(credential.AWSOptions{Default: &credential.Identity{RoleARN: "arn:aws:iam::123456789012:role/builder"}, STSEndpoint: endpoint, ECREndpoint: endpoint,
+		// Before its tokens ended.
+		Now: func() time.Time { return time.Date(2014, 12, 31, 12, 0, 0, 0, time.UTC) }})
 	return service{credential.NewResolver(nil).WithAWS(source), repo, func(text string, tags ...string) string {
 		t.Helper()
 		blob := func(mediaType, of string) string {

@@ -20,7 +20,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-// maxTags bounds what is listed of one repository.
+// maxTags bounds what is listed of one repository, with tags or without.
 const maxTags = 10_000
 
 // accepted are the forms in which manifests are asked for: an index is given as one image's manifest where it is not named.
@@ -108,25 +108,49 @@ func (a *api) Manifest(ctx context.Context, tagOrDigest string) (image.Descripto
 // Tags lists the repository, a thousand images a request.
 func (a *api) Tags(ctx context.Context) (points map[string]image.Descriptor, complete bool, err error) {
 	points = map[string]image.Descriptor{}
+	complete, err = a.list(ctx, types.TagStatusTagged, func(detail types.ImageDetail) (more bool) {
+		for _, tag := range detail.ImageTags {
+			points[tag] = descriptor(detail)
+		}
+		return len(points) <= maxTags
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return points, complete, nil
+}
+
+// Untagged lists what no tag points to. ECR keeps that until somebody removes it, or a lifecycle policy does.
+func (a *api) Untagged(ctx context.Context) (found []image.Descriptor, complete bool, err error) {
+	complete, err = a.list(ctx, types.TagStatusUntagged, func(detail types.ImageDetail) (more bool) {
+		found = append(found, descriptor(detail))
+		return len(found) <= maxTags
+	})
+	var e *image.Error
+	if errors.As(err, &e) && e.Code == "RepositoryNotFoundException" {
+		return nil, true, nil
+	}
+	return found, complete, err
+}
+
+// list gives each image of the status to take; complete tells that take wanted all.
+func (a *api) list(ctx context.Context, status types.TagStatus, take func(types.ImageDetail) (more bool)) (complete bool, err error) {
 	pages := ecr.NewDescribeImagesPaginator(a.client, &ecr.DescribeImagesInput{
 		RegistryId: aws.String(a.at.Account), RepositoryName: aws.String(a.repo.Path), MaxResults: aws.Int32(1000),
-		Filter: &types.DescribeImagesFilter{TagStatus: types.TagStatusTagged},
+		Filter: &types.DescribeImagesFilter{TagStatus: status},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, false, a.failed("DescribeImages", "", err)
+			return false, a.failed("DescribeImages", "", err)
 		}
 		for _, detail := range page.ImageDetails {
-			for _, tag := range detail.ImageTags {
-				points[tag] = descriptor(detail)
+			if !take(detail) {
+				return false, nil
 			}
 		}
-		if len(points) > maxTags {
-			return points, false, nil
-		}
 	}
-	return points, true, nil
+	return true, nil
 }
 
 // Untag removes a tag. An image's last tag takes the image along at ECR, and so is not removed.

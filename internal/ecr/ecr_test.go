@@ -3,6 +3,7 @@ package ecr_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -358,7 +359,7 @@ func TestAYesThatNamesNoImageIsNoDeletion(t *testing.T) {
 		}
 		return &enginetest.FaultResponse{Status: http.StatusOK, Body: "<html>sign in</html>"}
 	}
-	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer is not understood") {
+	if _, err := client.Presence(t.Context(), r.repo, digest, "v1"); err == nil || !strings.Contains(err.Error(), "the answer of api.ecr.eu-west-1.amazonaws.com is not understood") {
 		t.Errorf("got %v", err)
 	}
 	r.holds("v1", digest)
@@ -403,5 +404,52 @@ func TestARefusalInPlainTextIsQuoted(t *testing.T) {
 		if !image.Denied(err) || !strings.Contains(err.Error(), "403 Forbidden") || !strings.Contains(err.Error(), "blocked by the endpoint policy") || strings.Contains(err.Error(), "invalid character") {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// What a run left that was killed between push and tag is listed, and what an index lists is not: it has no tag either.
+func TestMarkedListsWhatNoTagPointsTo(t *testing.T) {
+	r := newRig(t)
+	labels := map[string]string{"l": "1"}
+	push := func(text string, labels map[string]string, tags ...string) string {
+		return r.PushImage(t, account, region, name, text, labels, tags...)
+	}
+	index := func(tags []string, texts ...string) string {
+		var children []string
+		for _, text := range texts {
+			children = append(children, push(text, labels))
+		}
+		return r.PushIndex(t, account, region, name, children, tags...)
+	}
+	want := map[string][]string{
+		push("tagged", labels, "v1"): {"v1"}, index([]string{"v2"}, "of the tagged index", "another of it"): {"v2"},
+		push("left", labels): nil, index(nil, "of the index left", "another of that"): nil,
+	}
+	push("theirs", nil)
+	push("theirs too", nil, "latest")
+	client := r.client(credential.Pull, credential.Describe)
+	marked, err := client.Marked(t.Context(), r.repo, "l")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, m := range marked {
+		got[m.Reference.Digest] = m.Tags
+	}
+	if !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	// One is removed by its digest.
+	for digest, tags := range want {
+		if tags != nil {
+			continue
+		}
+		removing := r.client(credential.Pull, credential.Describe, credential.Delete)
+		if done, err := removing.Remove(t.Context(), image.Removal{Repository: r.repo, Digest: digest, RequireLabel: "l"}); err != nil || !done.DigestDeleted || len(done.Kept) > 0 {
+			t.Errorf("%s: %+v, %v", digest, done, err)
+		}
+	}
+	if marked, err := client.Marked(t.Context(), r.repo, "l"); err != nil || len(marked) != 2 {
+		t.Errorf("left %v, %v", marked, err)
 	}
 }

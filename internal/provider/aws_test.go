@@ -52,6 +52,7 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"partition":           {`registries = { "111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn" = { ecr = { role_arn = "arn:aws:iam::111122223333:role/builder" } } }`, `(?s)AWS role of another partition.*aws-cn`},
 		"both":                {fmt.Sprintf(`registries = { %q = { username = "AWS", password = "p", ecr = {} } }`, ecrHost), `Two ways to one registry's login`},
 		"neither":             {fmt.Sprintf(`registries = { %q = {} }`, ecrHost), `Empty registry login`},
+		"colon":               {`registries = { "r.example.com" = { username = "u:p", password = "p" } }`, `(?s)Registry user name with a colon.*their own arguments`},
 		"AWS keys as a login": {fmt.Sprintf(`registries = { %q = { username = "ASIAXXXXXXXXXXXXXXXX", password = "p" } }`, ecrHost), `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
 	} {
 		t.Run(name, func(t *testing.T) {

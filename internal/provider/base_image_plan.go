@@ -20,7 +20,7 @@ func (r *baseImageResource) ModifyPlan(ctx context.Context, req resource.ModifyP
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	defer needPasswords(ctx, req, resp, "from_registry", "registry")
+	defer needSecrets(ctx, req, resp, "from_registry", "registry", "package_index")
 	var plan baseImageModel
 	var given givenBase
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)

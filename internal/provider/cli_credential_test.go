@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -70,5 +71,24 @@ func TestCLI_LoginOfTheResourceAloneIsForCreate(t *testing.T) {
 
 	c.env["DATALAYER_REGISTRIES"] = s.login()
 	c.planIsEmpty()
+	c.destroy(s)
+}
+
+// What changes nothing and what destroys use no write-only password, so they run without the variable that it comes from.
+func TestCLI_PasswordIsNeededByWhatChangesAlone(t *testing.T) {
+	s, c := newLocked(t)
+	c.env["DATALAYER_REGISTRIES"] = s.login()
+	config := func(further string) string {
+		return strings.Replace(passwordVariable, "ephemeral = true", "ephemeral = true\n  default   = null", 1) + s.config("  registry = { username = \"writer\", password_wo = var.password }\n  build_secrets_wo = { a = var.password }\n  post_install = [{ command = \"true\" }]\n"+further)
+	}
+	c.write("main.tf", config(""))
+	c.apply()
+	delete(c.env, "TF_VAR_password")
+	c.planIsEmpty()
+	for _, change := range []string{"  version = \"2\"\n", "  rebuild_trigger = { n = \"2\" }\n"} {
+		c.write("main.tf", config(change))
+		c.expect(1, "plan").says(t, "Missing registry password", "registry.password_wo is null", "set the variable", "Build secret without a value")
+	}
+	c.write("main.tf", config(""))
 	c.destroy(s)
 }

@@ -105,7 +105,7 @@ func TestCLI_SweepFindsImagesThatNoStateKnows(t *testing.T) {
 
 	c.env["DATALAYER_REGISTRIES"] = fmt.Sprintf(`{%q: {"username": "reader", "password": %q}}`, s.registry.Host, secret+"wrong")
 	said, code = c.sweepImages("--repository", s.repository)
-	if code != 1 || !strings.Contains(said, "failed    artifacts could not be listed") || !strings.Contains(said, "401") {
+	if code != 1 || !strings.Contains(said, "failed    artifacts could not be listed") || !strings.Contains(said, "401") || !strings.Contains(said, `the login of "reader" from DATALAYER_REGISTRIES`) {
 		t.Errorf("sweep with a wrong password ended with %d:\n%s", code, said)
 	}
 	if found := (enginetest.Canaries{"password": secret}).Found([]byte(said)); found != nil {

@@ -22,7 +22,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	defer needPasswords(ctx, req, resp, "base_registry")
+	defer needSecrets(ctx, req, resp, "base_registry")
 	var plan, config, state templateModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
@@ -191,6 +191,9 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 		built := m.asBuilt(c, given, diagnostics)
 		// Whether this release's own parts come in is decided when the rest is known.
 		built.CacheKey = types.StringUnknown()
+		if !built.Retained.Equal(state.Retained) {
+			built.Retained = types.ListUnknown(retainedType)
+		}
 		if given.start.IsNull() {
 			built.StartCommand = types.StringUnknown()
 		}

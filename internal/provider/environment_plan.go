@@ -21,7 +21,7 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	defer needPasswords(ctx, req, resp, "base_registry", "registry")
+	defer needSecrets(ctx, req, resp, "base_registry", "registry", "package_index", "build_secrets_wo")
 	var plan environmentModel
 	if resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...); resp.Diagnostics.HasError() {
 		return

@@ -185,7 +185,7 @@ func TestUnknown_ValueThatIsWrongFailsAtApplyAndLeavesNothing(t *testing.T) {
 		"label":     {`"x"`, `labels = { "io.datalayer.${terraform_data.x.output}" = "1" }`, []string{"Reserved label"}},
 		"platform":  {`"linux/amd46"`, `platforms = [terraform_data.x.output]`, []string{"Unknown platform", "linux/amd46"}},
 		"version":   {`"a b"`, `version = terraform_data.x.output`, []string{"version", "a b"}},
-		"secret":    {`null`, "build_secrets_wo = { a = terraform_data.x.output }\n post_install = [{ command = \"true\" }]", []string{"Build secret without a value", `"a" is null`}},
+		"secret":    {`null`, "build_secrets_wo = { a = terraform_data.x.output }\n post_install = [{ command = \"true\" }]", []string{"Build secret without a value", `"a"`, "is null"}},
 		"index":     {`"/etc/ssl/ca.pem"`, fmt.Sprintf("lock = %q\n", testdata(t, "six.lock")) + `package_index = { url = "https://h.example/simple/", ca_certificates = terraform_data.x.output }`, []string{"No CA certificate for the package index"}},
 	}
 	for name, tt := range tests {

@@ -1,12 +1,10 @@
 package provider
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
@@ -85,32 +83,12 @@ func validateLogin(name string, block types.Object, diagnostics *diag.Diagnostic
 		diagnostics.AddAttributeError(at.AtName("username"), "Missing registry user name", fmt.Sprintf("%s.username is required.", name))
 		return
 	}
-	// Whether a null is one too few is seen by needPasswords.
+	// Whether a null is one too few is seen by needSecrets.
 	if !password.IsUnknown() && !password.IsNull() && password.ValueString() == "" {
 		diagnostics.AddAttributeError(at.AtName("password_wo"), "Empty registry password at plan", fmt.Sprintf("%s.password_wo is empty. Remove %s to use the provider's registries or the Docker configuration.", name, name))
 	}
 	appendProblems(diagnostics, passwordFaults(password, name, "password_wo").Err(), "Invalid login")
 	for _, fault := range problem.From(credential.CheckLogin(username.ValueString()), "Invalid registry user name") {
 		diagnostics.AddAttributeError(at.AtName("username"), fault.Title, fault.Detail())
-	}
-}
-
-// needPasswords refuses a plan that makes or changes something with a login that has no password. A plan without changes
-// and a destroy use none, so they need no value of a variable that is given to each run anew. It is called when the plan
-// is ready.
-func needPasswords(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse, attributes ...string) {
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	for _, attribute := range attributes {
-		var block types.Object
-		if resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(attribute), &block)...); block.IsNull() || block.IsUnknown() {
-			continue
-		}
-		username, password, role := member[types.String](block, "username"), member[types.String](block, "password_wo"), member[types.String](block, "role_arn")
-		if username.IsNull() || !password.IsNull() || !role.IsNull() || len(resp.RequiresReplace) == 0 && resp.Plan.Raw.Equal(req.State.Raw) {
-			continue
-		}
-		resp.Diagnostics.AddAttributeError(path.Root(attribute).AtName("password_wo"), "Missing registry password", fmt.Sprintf("%s.password_wo is null. Terraform keeps no write-only value, so each run that changes something is given it anew: set the variable that it comes from. Without %s the provider's registries or the Docker configuration give the login.", attribute, attribute))
 	}
 }

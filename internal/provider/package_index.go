@@ -37,6 +37,7 @@ func packageIndex(ctx context.Context, config tfsdk.Config, diagnostics *diag.Di
 	if diagnostics.Append(config.GetAttribute(ctx, path.Root("package_index"), &block)...); block.IsNull() {
 		return nil
 	}
+	appendProblems(diagnostics, missingSecrets(ctx, config, diagnostics, "package_index").Err(), "Package index without its login")
 	address, err := url.Parse(member[types.String](block, "url").ValueString())
 	if err != nil {
 		appendProblems(diagnostics, err, "Package index cannot be read")
@@ -52,6 +53,7 @@ func packageIndex(ctx context.Context, config tfsdk.Config, diagnostics *diag.Di
 func buildSecrets(ctx context.Context, config tfsdk.Config, diagnostics *diag.Diagnostics) map[string]secret.Value {
 	var values types.Map
 	diagnostics.Append(config.GetAttribute(ctx, path.Root("build_secrets_wo"), &values)...)
+	appendProblems(diagnostics, missingSecrets(ctx, config, diagnostics, "build_secrets_wo").Err(), "Build secrets without a value")
 	secrets := map[string]secret.Value{}
 	for name, text := range stringMap(values) {
 		secrets[name] = secret.New(text)

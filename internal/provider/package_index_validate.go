@@ -43,8 +43,8 @@ func packageIndexFaults(attribute string, index types.Object) problem.List {
 		fault("No CA certificate for the package index", "no PEM certificate could be read in it", "Give the text of the certificates (-----BEGIN CERTIFICATE-----), not a path: file(\"ca.pem\") reads one.", "ca_certificates")
 	}
 	switch {
-	case username.IsNull() != password.IsNull():
-		fault("Half a login for the package index", "", fmt.Sprintf("%s.username and %s.password_wo go together: set both or neither. A write-only value is given to each run anew.", attribute, attribute))
+	case username.IsNull() && !password.IsNull(): // The other half is seen by needSecrets.
+		fault("Half a login for the package index", "", fmt.Sprintf("%s.username and %s.password_wo go together: set both or neither.", attribute, attribute))
 	case known(username) && (username.ValueString() == "" || strings.ContainsFunc(username.ValueString(), func(r rune) bool { return r == ':' || unicode.IsControl(r) })):
 		fault("User name that the package index cannot be sent", fmt.Sprintf("%q", username.ValueString()), "A user name is not empty and has no colon, which ends it in a Basic login, nor a line break or another control character. Remove username and password_wo for an index that asks for none.", "username")
 	case known(password) && password.ValueString() == "":
@@ -127,8 +127,6 @@ func buildSecretFaults(secrets types.Map) problem.List {
 		switch {
 		case !secretName.MatchString(name) || strings.HasPrefix(name, reservedSecret):
 			fault(name, "Invalid name of a build secret", fmt.Sprintf("%q cannot name a file in /run/secrets", name), fmt.Sprintf("Write at most 128 letters, digits, \".\", \"_\" or \"-\", the first a letter, a digit or \"_\", and do not start with %q.", reservedSecret))
-		case secrets.Elements()[name].IsNull():
-			fault(name, "Build secret without a value", fmt.Sprintf("%q is null", name), "Leave the entry out, or give it a value; \"\" makes an empty file.")
 		case size(secrets.Elements()[name]) > buildkit.MaxSecret:
 			fault(name, "Build secret is too large", fmt.Sprintf("%q has %d bytes", name, size(secrets.Elements()[name])), fmt.Sprintf("BuildKit takes secrets of at most %d bytes (500 KiB). Give the steps a key, and let them fetch what it opens.", buildkit.MaxSecret))
 		}

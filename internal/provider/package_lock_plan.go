@@ -24,7 +24,7 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 	if req.Plan.Raw.IsNull() {
 		return
 	}
-	defer needPasswords(ctx, req, resp, "base_registry")
+	defer needSecrets(ctx, req, resp, "base_registry", "index")
 	var plan packageLockModel
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	given := readGiven(ctx, req.Config, &resp.Diagnostics)

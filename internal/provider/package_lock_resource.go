@@ -157,6 +157,7 @@ func (m packageLockModel) lockRequest(ctx context.Context, config tfsdk.Config, 
 		}
 	}
 	var index types.Object
+	appendProblems(diagnostics, missingSecrets(ctx, config, diagnostics, "index").Err(), "Index without its login")
 	if diagnostics.Append(config.GetAttribute(ctx, path.Root("index"), &index)...); index.IsNull() {
 		return request
 	}

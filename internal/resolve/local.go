@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/childprocess"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
@@ -225,8 +226,8 @@ func (p process) start(ctx context.Context, arguments ...string) (output, error)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.folder, p.environment, grace
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	endWithAll(cmd)
-	err := runTied(cmd)
+	childprocess.EndWithAll(cmd)
+	err := childprocess.Run(cmd)
 	return output{stdout: stdout.String(), lines: readable(p.masked(stderr.String()))}, err
 }
 

@@ -207,7 +207,8 @@ func (r *remote) networked(step buildkit.ErrandStep) buildkit.ErrandStep {
 	return step
 }
 
-// install is cached by the daemon: whatever the index, the hashes decide what is installed.
+// install is cached by the daemon for each index, though the hashes decide what is installed: it fails by what the index
+// has and whom it lets read.
 func (r *remote) install() buildkit.ErrandStep {
 	step := r.networked(buildkit.ErrandStep{Name: stepInstall, Files: map[string]string{"uv.txt": uvRequirement}, Env: map[string]string{"PIP_CONFIG_FILE": "/dev/null"}})
 	step.Args = []string{
@@ -221,6 +222,10 @@ func (r *remote) install() buildkit.ErrandStep {
 	step.SecretEnv["PIP_INDEX_URL"] = pipIndexID
 	if len(r.request.indexes()) > 1 {
 		step.SecretEnv["PIP_EXTRA_INDEX_URL"] = pipExtraID
+	}
+	if step.KnownBy = r.request.indexes(); r.request.Index != nil {
+		step.KnownBy = append(step.KnownBy, r.request.Index.Username, string(r.request.Index.CACertificates))
+		step.Login = r.request.Index.Password
 	}
 	return step
 }

@@ -41,7 +41,8 @@ func (i images) Missing() string {
 
 func (images) Leftovers(context.Context) ([]Leftover, error) { return nil, nil }
 
-// Artifacts are the images with a cache key and a tag of ours: what others built on an image of ours has the one only.
+// Artifacts are the images with a cache key and a tag of ours: what others built on an image of ours has the one only. An image
+// without any tag, where a registry lists such, is what a run left that was killed before it put one.
 func (i images) Artifacts(ctx context.Context) (all []Artifact, err error) {
 	var labels []string
 	resources := map[string]string{}
@@ -52,9 +53,9 @@ func (i images) Artifacts(ctx context.Context) (all []Artifact, err error) {
 		marked, failure := i.open(repository, credential.Pull, credential.Describe).Marked(ctx, repository, labels...)
 		err = errors.Join(err, failure)
 		for _, m := range marked {
-			if ours := ourTags(m.Tags); len(ours) > 0 {
+			if ours := ourTags(m.Tags); len(ours) > 0 || len(m.Tags) == 0 {
 				all = append(all, Artifact{
-					ID: m.Reference.String(), BuiltAt: m.BuiltAt, CacheKey: m.Value,
+					Untagged: len(m.Tags) == 0, ID: m.Reference.String(), BuiltAt: m.BuiltAt, CacheKey: m.Value,
 					Import: "terraform import " + resources[m.Label] + ".NAME " + quoted(m.Reference.String()),
 					Remove: func(ctx context.Context) error { return i.remove(ctx, m, ours) },
 				})

@@ -23,9 +23,11 @@ by its id.
 Options:
   --repository HOST/PATH   look for images in this repository; may be given several times
   --older-than DURATION    leave alone what expired less than this ago, and list no artifact
-                           that is younger: "2h", "90m". Default: 0
+                           that is younger: "48h", "90m". What tells no age is listed.
+                           Default: 0
   --dry-run                say what would be removed, and remove nothing
-  --delete-artifact ID     remove this artifact; may be given several times
+  --delete-artifact ID     remove this artifact; may be given several times; of an
+                           image with the --repository that it is in
   --help                   this text
 
 Settings, from the environment alone:
@@ -57,7 +59,12 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 	var repositories []reference.Repository
 	flags := flag.NewFlagSet("sweep", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.DurationVar(&o.OlderThan, "older-than", 0, "")
+	flags.Func("older-than", "", func(text string) (err error) {
+		if o.OlderThan, err = time.ParseDuration(text); err != nil {
+			return errors.New(`write hours, minutes or seconds with their letter: "48h", "90m"`)
+		}
+		return nil
+	})
 	flags.BoolVar(&o.DryRun, "dry-run", false, "")
 	flags.Func("delete-artifact", "", func(id string) error {
 		if id == "" {

@@ -5,6 +5,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
 // Service is one that may keep something of ours. Its room retries what may be retried.
@@ -41,6 +44,8 @@ type Leftover struct {
 type Artifact struct {
 	// ID is what Import and --delete-artifact take.
 	ID string
+	// Untagged tells of an image that no tag points to.
+	Untagged bool
 	// Name is its name for people; it may be empty.
 	Name string
 	// BuiltAt is zero where the service does not tell. CacheKey may be empty.
@@ -93,7 +98,7 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 	}
 	for _, id := range s.wanted {
 		s.remains++
-		s.say("No artifact %s was found. An id is one of those listed; an image is looked for in the repositories given alone.", id)
+		s.say("No artifact %s was found. %s", id, s.elsewhere(id))
 	}
 	removed := "Removed"
 	if o.DryRun {
@@ -101,6 +106,14 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 	}
 	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d.", removed, s.removed, s.remains, s.used, s.listed)
 	return s.remains == 0
+}
+
+// elsewhere says why an id may not have been found.
+func (s *run) elsewhere(id string) string {
+	if pinned, err := reference.ParsePinned(id); err == nil && !slices.Contains(strings.Fields(s.Command), quoted(pinned.Repository.String())) {
+		return "An image is looked for in the repositories given alone: give --repository " + quoted(pinned.Repository.String()) + " too."
+	}
+	return "An id is one of those listed, and what is gone is listed no more."
 }
 
 type run struct {
@@ -120,6 +133,10 @@ func (s *run) say(format string, values ...any) {
 func (s *run) failed(what string, err error) {
 	s.remains++
 	s.say("  failed    %s: %s", what, oneLine(err))
+	var said *problem.Problem
+	if errors.As(err, &said) && said.Advice != "" {
+		s.say("            %s", said.Advice)
+	}
 }
 
 func (s *run) leftovers(ctx context.Context, service Service) {
@@ -140,7 +157,7 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 			s.say("  in use    %s, until %s", what, marker.ExpiresAt.Format(time.RFC3339))
 		case age < s.OlderThan:
 			s.used++
-			s.say("  left      %s, expired %s ago, less than %s", what, rounded(age), s.OlderThan)
+			s.say("  left      %s, expired %s ago, less than %s", what, rounded(age), rounded(s.OlderThan))
 		case s.DryRun:
 			s.removed++
 			s.remains++
@@ -181,6 +198,9 @@ func (s *run) artifacts(ctx context.Context, service Service) {
 		s.listed++
 		if a.CacheKey != "" {
 			age += ", cache key " + a.CacheKey
+		}
+		if a.Untagged {
+			age = "without a tag, " + age
 		}
 		s.say("  artifact  %s, %s", a.named(), age)
 		s.say("            import: %s", a.Import)

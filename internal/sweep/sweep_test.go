@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/sweep"
 )
@@ -99,7 +101,7 @@ func TestOlderThanLeavesWhatExpiredLately(t *testing.T) {
 	if code != 0 || !slices.Equal(v.removed, []string{name(3 * time.Hour)}) {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
-	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m0s", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "Artifacts: 2.")
+	holds(t, said, "left      credential", "expired 1h0m ago, less than 2h0m", "artifact  old, 2d2h old", "artifact  unknown, of unknown age", "Artifacts: 2.")
 	if strings.Contains(said, "young") {
 		t.Errorf("a young artifact is listed:\n%s", said)
 	}
@@ -182,6 +184,9 @@ func TestWhatIsGivenTwiceIsMeantOnce(t *testing.T) {
 	if code := program.Main(t.Context(), []string{"--repository", "r.example.com/a", "--repository", "r.example.com/b", "--repository", "r.example.com/a"}, &out, &out); code != 0 {
 		t.Errorf("ended with %d:\n%s", code, out.String())
 	}
+	id := "r.example.com/c@sha256:" + strings.Repeat("b", 64)
+	said, _ = run([]string{"--repository", "r.example.com/a", "--delete-artifact", id}, v)
+	holds(t, said, "No artifact "+id+" was found. An image is looked for in the repositories given alone: give --repository r.example.com/c too.")
 }
 
 func TestAServiceWithoutSettingsIsNoFailure(t *testing.T) {
@@ -201,6 +206,28 @@ func TestOptionsThatAreNotUnderstood(t *testing.T) {
 			t.Errorf("%v ended with %d, removed %v:\n%s", arguments, code, v.removed, said)
 		}
 	}
+}
+
+func TestADurationWithoutAUnitIsExplained(t *testing.T) {
+	for _, duration := range []string{"2d", "2"} {
+		said, _ := run([]string{"--older-than", duration})
+		holds(t, said, duration, `"48h", "90m"`)
+	}
+}
+
+func TestAFailureSaysWhatToDo(t *testing.T) {
+	v := &vault{name: "Vault", broken: fmt.Errorf("page 2: %w", &problem.Problem{Title: "Vault is closed", Advice: "Set VAULT_KEY."})}
+	said, code := run(nil, v)
+	if code != 1 {
+		t.Errorf("ended with %d", code)
+	}
+	holds(t, said, "failed    artifacts could not be listed: page 2: Vault is closed\n            Set VAULT_KEY.\n")
+}
+
+func TestAnImageWithoutATagIsSaidToBeOne(t *testing.T) {
+	v := &vault{name: "Vault", artifacts: []sweep.Artifact{{ID: "im-1", Untagged: true, BuiltAt: noon.Add(-time.Hour)}}}
+	said, _ := run(nil, v)
+	holds(t, said, "artifact  im-1, without a tag, 1h0m old")
 }
 
 func TestHelp(t *testing.T) {
