@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,21 +90,32 @@ func (b *bench) publish(ctx context.Context, request buildkit.Request) (*buildki
 
 // onLine gives a logger that calls then once a step prints the line.
 func onLine(line string, then func()) *slog.Logger {
-	return slog.New(lineHandler{line: line, then: then})
+	return slog.New(recordHandler{wanted: func(record slog.Record) bool { return record.Message == line }, then: then})
 }
 
-type lineHandler struct {
+// onStep gives a logger that calls then when the step begins.
+func onStep(step string, then func()) *slog.Logger {
+	return slog.New(recordHandler{then: then, wanted: func(record slog.Record) (begun bool) {
+		record.Attrs(func(a slog.Attr) bool {
+			begun = begun || record.Message == "step started" && a.Key == "step" && strings.Contains(a.Value.String(), step)
+			return !begun
+		})
+		return begun
+	}})
+}
+
+type recordHandler struct {
 	slog.Handler
-	line string
-	then func()
+	wanted func(slog.Record) bool
+	then   func()
 }
 
-func (h lineHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h recordHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h recordHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-func (h lineHandler) Handle(_ context.Context, record slog.Record) error {
-	if record.Message == h.line {
+func (h recordHandler) Handle(_ context.Context, record slog.Record) error {
+	if h.wanted(record) {
 		h.then()
 	}
 	return nil

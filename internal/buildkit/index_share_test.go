@@ -1,9 +1,7 @@
 package buildkit_test
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,27 +15,6 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
-
-// stepHandler calls then when the step begins.
-type stepHandler struct {
-	slog.Handler
-	step string
-	then func()
-}
-
-func (h stepHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h stepHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-func (h stepHandler) Handle(_ context.Context, record slog.Record) error {
-	record.Attrs(func(a slog.Attr) bool {
-		if record.Message == "step started" && a.Key == "step" && strings.Contains(a.Value.String(), h.step) {
-			h.then()
-		}
-		return true
-	})
-	return nil
-}
 
 // A daemon runs steps once that look the same to it and run at the same time, and looks at no secret. What the index of one
 // build refuses must not fail another's.
@@ -84,7 +61,7 @@ func TestPrivateIndex_FailsForNobodyElse(t *testing.T) {
 				failed <- err
 			}()
 			<-asked
-			other.daemon.SetLogger(slog.New(stepHandler{step: "install the locked packages", then: release}))
+			other.daemon.SetLogger(onStep("install the locked packages", release))
 			own := other.request(t, served.Lock)
 			own.PackageIndex = &right
 			published, err := other.publish(t.Context(), own)
