@@ -62,6 +62,9 @@ func (e *CodeError) Error() string { return e.Name + ": " + e.Value }
 // Execute runs code and waits until the kernel has answered and is idle again. What the code raises is no error of
 // Execute: it is in the Execution. Ending ctx ends the waiting, not the code.
 func (k *Kernel) Execute(ctx context.Context, code string) (*Execution, error) {
+	if err := k.nudge(ctx); err != nil {
+		return nil, err
+	}
 	id, waiting, err := k.request("execute_request", map[string]any{
 		"code": code, "silent": false, "store_history": true, "user_expressions": map[string]any{}, "allow_stdin": false,
 		// Where several wait for one kernel, what fails is the first one's business alone.
@@ -124,7 +127,7 @@ func (p *pending) take(message Message) (over bool, err error) {
 		CodeError
 	}
 	switch message.Header.Type {
-	case "status", "execute_reply", "execute_result", "display_data", "update_display_data", "stream", "error":
+	case "status", "execute_reply", "kernel_info_reply", "execute_result", "display_data", "update_display_data", "stream", "error":
 	default:
 		return false, nil
 	}
@@ -140,6 +143,8 @@ func (p *pending) take(message Message) (over bool, err error) {
 		if content.Status == "error" && e.Error == nil {
 			e.Error = &content.CodeError
 		}
+	case "kernel_info_reply":
+		p.replied = true
 	case "execute_result", "display_data":
 		e.Outputs = append(e.Outputs, Output{Data: content.Data, Main: message.Header.Type == "execute_result", display: content.Transient.Display})
 	case "update_display_data":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,6 +37,8 @@ type fake struct {
 	held chan *frame
 	// holding tells that one is held.
 	holding chan struct{}
+	// unheard counts the requests whose answers on iopub are lost: after "die", those before the server has subscribed anew.
+	unheard int
 }
 
 type frame struct {
@@ -149,7 +152,7 @@ func (f *fake) kernel(ctx context.Context, conn *websocket.Conn) error {
 	}
 	code, _ := request.Content["code"].(string)
 	say := func(channel, kind string, parent map[string]any, content map[string]any) {
-		if err == nil {
+		if err == nil && (channel != "iopub" || f.unheard == 0) {
 			err = send(ctx, conn, frame{Channel: channel, Header: map[string]any{"msg_type": kind, "msg_id": "k"}, Parent: parent, Meta: map[string]any{}, Content: content})
 		}
 	}
@@ -159,7 +162,15 @@ func (f *fake) kernel(ctx context.Context, conn *websocket.Conn) error {
 		say("shell", "execute_reply", request.Header, map[string]any{"status": status, "execution_count": 7})
 	}
 	stranger := map[string]any{"msg_id": "another client's"}
+	if f.unheard > 0 {
+		defer func() { f.unheard-- }()
+	}
 	status("busy")
+	if request.Header["msg_type"] == "kernel_info_request" {
+		say("shell", "kernel_info_reply", request.Header, map[string]any{"status": "ok"})
+		status("idle")
+		return err
+	}
 	switch word, rest, _ := strings.Cut(code, " "); word {
 	case "print":
 		tell("stream", map[string]any{"name": "stdout", "text": rest})
@@ -202,6 +213,10 @@ func (f *fake) kernel(ctx context.Context, conn *websocket.Conn) error {
 		}
 	case "die":
 		say("iopub", "status", map[string]any{}, map[string]any{"execution_state": "restarting"})
+		f.unheard = 2
+	case "die-for-good":
+		say("iopub", "status", map[string]any{}, map[string]any{"execution_state": "restarting"})
+		f.unheard = math.MaxInt
 	case "hang":
 		_ = conn.CloseNow()
 	case "garbage":

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +21,9 @@ import (
 
 // maxMessage bounds one message of a kernel: its largest are results with data of their own.
 const maxMessage = 64 << 20
+
+// nudgeEvery is how long a kernel has to answer a question after its restart, before it is asked again.
+const nudgeEvery = time.Second
 
 // sendWithin bounds how long the connection may take one message of ours.
 const sendWithin = 30 * time.Second
@@ -41,6 +46,9 @@ type Kernel struct {
 	count   int
 	// lost is why the connection is no more.
 	lost error
+	// restarted tells that another process is the kernel now, which may not be heard on iopub yet.
+	restarted bool
+	every     time.Duration
 }
 
 // Connect opens a kernel's channels. ctx bounds the opening alone.
@@ -48,7 +56,7 @@ func (s *Server) Connect(ctx context.Context, id string) (*Kernel, error) {
 	session := make([]byte, 16)
 	// It never fails.
 	_, _ = rand.Read(session)
-	k := &Kernel{ID: id, server: s, session: hex.EncodeToString(session), ended: make(chan struct{}), waiting: map[string]*pending{}}
+	k := &Kernel{ID: id, server: s, session: hex.EncodeToString(session), ended: make(chan struct{}), waiting: map[string]*pending{}, every: nudgeEvery}
 	target, header := s.endpoint.sent(url.Values{"session_id": {k.session}}, "api", "kernels", id, "channels")
 	what := "GET api/kernels/" + id + "/channels"
 	conn, response, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{
@@ -126,6 +134,7 @@ func (k *Kernel) take(message Message) error {
 	if err := json.Unmarshal(message.Content, &status); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
+	k.restarted = k.restarted || strings.HasSuffix(status.State, "restarting")
 	if status.State == "restarting" || status.State == "autorestarting" || status.State == "dead" {
 		k.failAll(k.problem("Kernel died", fmt.Errorf("the server says that it is %s", status.State),
 			"Most often it ran out of memory, or the code ended its process. What it held is lost."))
@@ -184,6 +193,39 @@ func (k *Kernel) request(kind string, content any) (string, *pending, error) {
 		return "", nil, k.problem("Request to the kernel was not sent", err, "")
 	}
 	return id, waiting, nil
+}
+
+// nudge waits until a kernel that was restarted is heard on all channels. The server hears of its idle state only once it
+// has subscribed to the new process, and what that said before is lost: so the kernel is asked what it is until both the
+// reply and the return to idle come, as the server itself does when a connection is opened.
+func (k *Kernel) nudge(ctx context.Context) error {
+	k.mu.Lock()
+	restarted := k.restarted
+	k.mu.Unlock()
+	for restarted {
+		id, waiting, err := k.request("kernel_info_request", struct{}{})
+		if err != nil {
+			return err
+		}
+		again := time.NewTimer(k.every)
+		select {
+		case <-waiting.over:
+			again.Stop()
+			if waiting.failed != nil {
+				return waiting.failed
+			}
+			k.mu.Lock()
+			k.restarted, restarted = false, false
+			k.mu.Unlock()
+		case <-again.C:
+			k.forget(id)
+		case <-ctx.Done():
+			again.Stop()
+			k.forget(id)
+			return k.problem("Code did not end in time", errors.Join(context.Cause(ctx), errors.New("the kernel has not come back after its restart")), "It was not run. Start another kernel.")
+		}
+	}
+	return nil
 }
 
 func (k *Kernel) forget(id string) {

@@ -23,6 +23,7 @@ func kernels(t *testing.T, test func(*testing.T, *fake, *jupyter.Kernel)) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			kernel.NudgeEvery(10 * time.Millisecond)
 			t.Cleanup(func() {
 				if err := kernel.ShutDown(context.WithoutCancel(t.Context())); err != nil {
 					t.Error(err)
@@ -125,6 +126,20 @@ func TestExecutionFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a restarted kernel says before the server has subscribed to it is lost, its return to idle with it.
+func TestExecutionAfterARestartWaitsForTheKernel(t *testing.T) {
+	kernels(t, func(t *testing.T, f *fake, kernel *jupyter.Kernel) {
+		if _, err := kernel.Execute(t.Context(), "die-for-good"); err == nil {
+			t.Fatal("code whose process ended came to its end")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := kernel.Execute(ctx, "print again"); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "has not come back after its restart") {
+			t.Errorf("while it is not heard: %v", err)
+		}
+	})
 }
 
 // A caller that gives up must not take the connection from the others.
