@@ -10,8 +10,8 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
-// needsCLI checks that the CLI under test is at least this version, of Terraform or OpenTofu alike.
-func (c *cli) needsCLI(major, minor int) {
+// isAtLeast tells whether the CLI under test is at least this version, of Terraform or OpenTofu alike.
+func (c *cli) isAtLeast(major, minor int) (version string, ok bool) {
 	c.t.Helper()
 	var found struct {
 		Version string `json:"terraform_version"`
@@ -23,10 +23,17 @@ func (c *cli) needsCLI(major, minor int) {
 	if _, err := fmt.Sscanf(found.Version, "%d.%d.", &has[0], &has[1]); err != nil {
 		c.t.Fatalf("version %q: %v", found.Version, err)
 	}
-	if has[0] > major || has[0] == major && has[1] >= minor {
+	return found.Version, has[0] > major || has[0] == major && has[1] >= minor
+}
+
+// needsCLI checks that the CLI under test is at least this version.
+func (c *cli) needsCLI(major, minor int) {
+	c.t.Helper()
+	version, ok := c.isAtLeast(major, minor)
+	if ok {
 		return
 	}
-	said := fmt.Sprintf("%s: NOT RUN: it needs a CLI >= %d.%d, and %s has %s", c.t.Name(), major, minor, c.program, found.Version)
+	said := fmt.Sprintf("%s: NOT RUN: it needs a CLI >= %d.%d, and %s has %s", c.t.Name(), major, minor, c.program, version)
 	if os.Getenv(enginetest.RequiredVariable) == "1" {
 		c.t.Fatal(said)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
 
 func TestCLI_ReplaceOfUnchangedInputsKeepsOneImage(t *testing.T) {
@@ -163,6 +165,13 @@ func TestCLI_ExamplesAreValid(t *testing.T) {
 			c.dir = t.TempDir()
 			if err := os.CopyFS(c.dir, os.DirFS(folder)); err != nil {
 				t.Fatal(err)
+			}
+			const identity = "import-by-identity.tf"
+			if _, err := os.Stat(filepath.Join(c.dir, identity)); err == nil {
+				if version, ok := c.isAtLeast(1, 12); !ok {
+					enginetest.Figure(t, "%s NOT RUN: it needs a CLI >= 1.12, and this one has %s", identity, version)
+					must(t, os.Remove(filepath.Join(c.dir, identity)))
+				}
 			}
 			c.expect(0, "validate")
 		})
