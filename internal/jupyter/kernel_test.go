@@ -130,7 +130,7 @@ func TestExecutionFails(t *testing.T) {
 
 // What a restarted kernel says before the server has subscribed to it is lost, its return to idle with it.
 func TestExecutionAfterARestartWaitsForTheKernel(t *testing.T) {
-	kernels(t, func(t *testing.T, f *fake, kernel *jupyter.Kernel) {
+	kernels(t, func(t *testing.T, _ *fake, kernel *jupyter.Kernel) {
 		if _, err := kernel.Execute(t.Context(), "die-for-good"); err == nil {
 			t.Fatal("code whose process ended came to its end")
 		}
