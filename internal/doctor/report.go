@@ -13,11 +13,10 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 )
 
+// schema is the JSON Schema (2020-12) of a report.
+//
 //go:embed report.schema.json
 var schema []byte
-
-// Schema is the JSON Schema (2020-12) of a report.
-func Schema() []byte { return slices.Clone(schema) }
 
 // Report is what a doctor of the contract found, ours or another's. A string is "" where the sandbox has no such thing.
 type Report struct {
