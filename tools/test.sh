@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests that need no account, with a real BuildKit, registry and base image (internal/enginetest), the provider's
 # tests on OpenTofu and, where one >= 1.11 is on PATH, on Terraform, then the services' own clients against the stand-ins
-# for the services, and each fuzz target for 10 s.
+# for the services, and each fuzz target 20000 times.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 : "${HOME:?is not set, and Go, the tools and the cache need it}"
@@ -58,6 +58,6 @@ sort "$figures"
 say "the services' own clients against the stand-ins"
 tools/contract.sh
 
-say "fuzz targets, 10 s each"
-tools/fuzz.sh 10s
+say "fuzz targets"
+tools/fuzz.sh 20000
 say "done"
