@@ -84,5 +84,8 @@ func asked(arguments []string, stdout, stderr io.Writer) (debugged bool, code in
 func sweep(arguments []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return provider.Sweep(version).Main(ctx, arguments, os.Stdout, os.Stderr)
+	program := provider.Sweep(version)
+	// An installed plugin has its version in its name and is on no PATH.
+	program.Path = os.Args[0]
+	return program.Main(ctx, arguments, os.Stdout, os.Stderr)
 }

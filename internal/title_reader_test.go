@@ -29,18 +29,34 @@ type titleReader struct {
 	fields map[string]int // name of a struct → which field is the title
 	texts  map[string][]ast.Expr
 	found  map[string]string
+	// members are what fields are set to in struct literals; results what functions with one statement return.
+	members, results map[string][]ast.Expr
 }
 
 // learn notes the functions of a package that take a title, the structs that have one, and the texts that have a name.
 func (r *titleReader) learn(file *ast.File) {
 	if r.fields == nil {
 		r.fields, r.texts = map[string]int{}, map[string][]ast.Expr{}
+		r.members, r.results = map[string][]ast.Expr{}, map[string][]ast.Expr{}
 	}
+	ast.Inspect(file, func(node ast.Node) bool {
+		if pair, ok := node.(*ast.KeyValueExpr); ok {
+			if key, ok := pair.Key.(*ast.Ident); ok {
+				r.members[key.Name] = append(r.members[key.Name], pair.Value)
+			}
+		}
+		return true
+	})
 	for _, declaration := range file.Decls {
 		switch declared := declaration.(type) {
 		case *ast.FuncDecl:
 			if index := titleIn(declared.Type.Params); index >= 0 && !slices.Contains(fallbacks, declared.Name.Name) {
 				r.takers[declared.Name.Name] = index
+			}
+			if declared.Body != nil && len(declared.Body.List) == 1 {
+				if returned, ok := declared.Body.List[0].(*ast.ReturnStmt); ok && len(returned.Results) == 1 {
+					r.results[declared.Name.Name] = append(r.results[declared.Name.Name], returned.Results[0])
+				}
 			}
 		case *ast.GenDecl:
 			for _, spec := range declared.Specs {
@@ -200,16 +216,15 @@ func (r *titleReader) values(expression ast.Expr) []string {
 		if assigned == nil && given.Name == "title" {
 			return nil
 		}
-		var all []string
-		for _, value := range assigned {
-			all = append(all, r.values(value)...)
-		}
-		if all != nil {
+		if all := r.all(assigned); all != nil {
 			return all
 		}
 	case *ast.SelectorExpr:
 		if strings.EqualFold(given.Sel.Name, "title") {
 			return nil
+		}
+		if given.Sel.Name == "noun" {
+			return r.all(r.members["noun"])
 		}
 	case *ast.CallExpr:
 		if isCall(given, "fmt", "Sprintf") {
@@ -219,6 +234,24 @@ func (r *titleReader) values(expression ast.Expr) []string {
 			}
 			return formatted
 		}
+		switch callee(given) {
+		case "what":
+			return r.all(r.results["what"])
+		case "lowered":
+			var all []string
+			for _, text := range r.values(given.Args[0]) {
+				all = append(all, strings.ToLower(text[:1])+text[1:])
+			}
+			return all
+		}
 	}
 	return []string{anything}
+}
+
+// all are the texts that any of the expressions can be.
+func (r *titleReader) all(expressions []ast.Expr) (texts []string) {
+	for _, expression := range expressions {
+		texts = append(texts, r.values(expression)...)
+	}
+	return texts
 }

@@ -70,6 +70,14 @@ func TestEachTitleIsInTroubleshooting(t *testing.T) {
 			t.Errorf("%s says %q, and no row of %s has it: add it there", found[title], strings.ReplaceAll(title, anything, "…"), troubleshooting)
 		}
 	}
+	for _, title := range explained {
+		said := func(pattern string) bool {
+			return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), anything, ".+") + "$").MatchString(title)
+		}
+		if title != "Title" && !slices.ContainsFunc(slices.Collect(maps.Keys(found)), said) {
+			t.Errorf("a row of %s has %q, which nothing says: remove it there", troubleshooting, title)
+		}
+	}
 	for title := range unseen {
 		if found[title] == "" {
 			t.Errorf("unseen has %q, which nothing says", title)

@@ -143,7 +143,7 @@ func (k *Keeper) purge(ctx context.Context) problem.List {
 	if err != nil {
 		return problem.List{{
 			Title: "Expired credentials were not looked for", Object: k.Store.Service(), Cause: err,
-			Advice: "Builds go on. What earlier runs left there stays until a later one, or `terraform-provider-datalayer sweep`, can list it.",
+			Advice: "Builds go on. What earlier runs left there stays until a later one, or `sweep` of the provider's program, can list it.",
 		}}
 	}
 	var warnings problem.List

@@ -102,7 +102,7 @@ func TestReleaseEndsWithinItsLimit(t *testing.T) {
 	k.keeper.Limit = 50 * time.Millisecond
 	err := k.lease.Release(t.Context())
 	unreleased(t, err, "Leasetest c-1 ("+k.lease.ID+")", "Leasetest did not do it within 50ms", "It works until 2026-12-01T00:00:00Z",
-		"From 2026-11-30T13:05:00Z on the next build there, or `terraform-provider-datalayer sweep`, removes it",
+		"From 2026-11-30T13:05:00Z on the next build there, or `sweep` of the provider's program, removes it",
 		"curl -X DELETE "+k.URL+"/credentials/c-1")
 }
 

@@ -49,7 +49,7 @@ func (p Pending) sweeping() string {
 	if !ours {
 		return ""
 	}
-	return fmt.Sprintf("From %s on the next build there, or `terraform-provider-datalayer sweep`, removes it.", marker.ExpiresAt.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("From %s on the next build there, or `sweep` of the provider's program, removes it.", marker.ExpiresAt.UTC().Format(time.RFC3339))
 }
 
 // Unreleased is the error of a credential that is, or may be, still at a service.

@@ -10,7 +10,7 @@ import (
 // pendingWarning is what is said of a credential that stayed after a good build.
 var pendingWarning = []string{
 	"Credential c-1 was not removed from Leasetest", "Leasetest c-1 (dl-registry-20261130t130500z-", "answered 500: the vault is closed", "It works until 2026-12-01T00:00:00Z",
-	"From 2026-11-30T13:05:00Z on the next build there, or `terraform-provider-datalayer sweep`, removes it", "To remove it now: curl -X DELETE http://",
+	"From 2026-11-30T13:05:00Z on the next build there, or `sweep` of the provider's program, removes it", "To remove it now: curl -X DELETE http://",
 }
 
 func TestCLI_ReleaseThatFailsOnceIsDoneByTheNextOperation(t *testing.T) {

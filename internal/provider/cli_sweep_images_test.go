@@ -12,10 +12,13 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 )
 
+// sweepProgram is the shipped program.
+func sweepProgram() string { return filepath.Join(providerFolder, "terraform-provider-datalayer") }
+
 // sweepImages runs the shipped program's sweep with the CLI's environment.
 func (c *cli) sweepImages(arguments ...string) (said string, code int) {
 	c.t.Helper()
-	command := exec.CommandContext(c.t.Context(), filepath.Join(providerFolder, "terraform-provider-datalayer"), append([]string{"sweep"}, arguments...)...)
+	command := exec.CommandContext(c.t.Context(), sweepProgram(), append([]string{"sweep"}, arguments...)...)
 	command.Dir = c.dir
 	for name, value := range c.env {
 		command.Env = append(command.Env, name+"="+value)
@@ -60,7 +63,7 @@ func TestCLI_SweepFindsImagesThatNoStateKnows(t *testing.T) {
 	for _, text := range []string{
 		"Registries:\n  artifact  " + reference + ", ", "s old, cache key " + fmt.Sprint(made.Attributes["cache_key"]) + "\n",
 		"import: terraform import datalayer_environment.NAME " + reference + "\n",
-		"remove: terraform-provider-datalayer sweep --repository " + s.repository + " --delete-artifact " + reference + "\n",
+		"remove: " + sweepProgram() + " sweep --repository " + s.repository + " --delete-artifact " + reference + "\n",
 		"Removed: 0. Left to remove: 0. In use: 0. Artifacts: 1.",
 	} {
 		if !strings.Contains(said, text) {

@@ -86,7 +86,7 @@ func pendingReleases(ctx context.Context, private PrivateState, diagnostics *dia
 	}
 	var pending []credential.Pending
 	if err := json.Unmarshal(text, &pending); err != nil {
-		diagnostics.AddWarning("Pending releases cannot be read", fmt.Sprintf("The private state of this resource does not tell which credentials are still to be removed: %s. Run `terraform-provider-datalayer sweep`.", err))
+		diagnostics.AddWarning("Pending releases cannot be read", fmt.Sprintf("The private state of this resource does not tell which credentials are still to be removed: %s. Run `sweep` of the provider's program.", err))
 	}
 	return pending
 }

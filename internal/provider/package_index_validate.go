@@ -60,6 +60,10 @@ func indexURLFaults(address string, at ...any) problem.List {
 			Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}}
 	}
 	parsed, err := url.Parse(address)
+	var bare string
+	if err == nil {
+		bare = parsed.Scheme + "://" + parsed.Host + parsed.Path
+	}
 	switch {
 	case strings.ContainsFunc(address, unicode.IsSpace):
 		return refused("it holds a blank or a line break: trimspace() removes those at its ends")
@@ -71,8 +75,11 @@ func indexURLFaults(address string, at ...any) problem.List {
 		return refused("it has no host")
 	case !validPort(parsed.Port()):
 		return refused("a port is a number from 1 to 65535")
-	case parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "":
-		return problem.List{{Title: "Login in the address of the package index", Path: at, Object: parsed.Scheme + "://" + parsed.Host + parsed.Path, Advice: "Give it in username and password_wo, which reach no state and no log. A query (?…) and a fragment (#…) are refused too."}}
+	case parsed.User != nil:
+		return problem.List{{Title: "Login in the address of the package index", Path: at, Object: bare, Advice: "Give it in username and password_wo, which reach no state and no log."}}
+	case parsed.RawQuery != "" || parsed.Fragment != "":
+		// A token may be in it, so it is not shown.
+		return problem.List{{Title: "Query or fragment in the address of the package index", Path: at, Object: bare, Advice: "Leave out what follows the \"?\" or \"#\": addresses of packages are made by adding to this one. A token goes into username and password_wo."}}
 	}
 	return nil
 }

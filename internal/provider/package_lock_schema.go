@@ -76,7 +76,7 @@ func lockIndexAttribute() schema.Attribute {
 	attribute.MarkdownDescription = "The package index (PEP 503) to resolve from, in place of PyPI. Another address resolves again; a change of login or certificates does not."
 	attribute.Attributes = maps.Clone(attribute.Attributes)
 	for name, own := range map[string]schema.Attribute{
-		"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from where uv runs: `https://packages.example.com/simple/`. A login in it is refused."},
+		"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from where uv runs: `https://packages.example.com/simple/`. A login, a query and a fragment in it are refused."},
 		"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates that uv trusts, in place of all others; with `extra_urls`, for those too."},
 		"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it is given to uv in its environment, for the host of `url` alone, and is in no file, log or lock."},
 		"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and resolves nothing."),

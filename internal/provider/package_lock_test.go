@@ -231,10 +231,13 @@ func TestPackageLock_RefusedAtPlan(t *testing.T) {
 			b.run(t, resource.TestStep{Config: b.lockOf(tt.requirements, target+tt.arguments, ""), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says(tt.says...)})
 		})
 	}
-	t.Run("extra index", func(t *testing.T) {
-		b.run(t, resource.TestStep{Config: b.lockOf(`"app"`, "python_version = \"3.13\"\npython_platform = \"linux\"", `extra_urls = ["https://u:cnry-1@h.example/simple"]`), ConfigVariables: password("cnry-1"), PlanOnly: true,
-			ExpectError: says("Login in the address of the package index", "https://h.example/simple")})
-	})
+	for suffix, title := range map[string]string{"u:cnry-1@h.example/simple": "Login in the address of the package index",
+		"h.example/simple?token=cnry-1": "Query or fragment in the address of the package index", "h.example/simple#cnry-1": "Query or fragment in the address of the package index"} {
+		t.Run("extra index "+suffix, func(t *testing.T) {
+			b.run(t, resource.TestStep{Config: b.lockOf(`"app"`, "python_version = \"3.13\"\npython_platform = \"linux\"", fmt.Sprintf("extra_urls = [%q]", "https://"+suffix)), ConfigVariables: password("cnry-1"), PlanOnly: true,
+				ExpectError: says(title, "https://h.example/simple")})
+		})
+	}
 	t.Run("half a login", func(t *testing.T) {
 		b.run(t, resource.TestStep{Config: strings.Replace(b.lock(`"app"`, ""), "password_wo = var.password,", "", 1), ConfigVariables: password("cnry-1"), PlanOnly: true, ExpectError: says("Half a login for the package index", "index.username and index.password_wo")})
 	})

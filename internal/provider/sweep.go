@@ -21,8 +21,11 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 		Settings: []sweep.Setting{
 			{Variable: credential.RegistriesVariable, Meaning: "logins of registries, as JSON: {HOST: {\"username\": …, \"password\": …}},\n" +
 				"or {HOST: {\"ecr\": {…}}} to ask AWS with its own variables"},
-			{Variable: e2bKeyVariable, Meaning: "the API key of the team at E2B; " + e2bDomainVariable + " and " + e2bAPIVariable + " as E2B's SDKs take them"},
+			{Variable: e2bKeyVariable, Meaning: "the API key of the team at E2B; " + e2bDomainVariable + " and " + e2bAPIVariable + "\nas E2B's SDKs take them"},
 			{Variable: "DOCKER_CONFIG", Meaning: "the folder of the Docker configuration, for all other registries"},
+			{Variable: "AWS_PROFILE, AWS_…", Meaning: "those of the AWS SDK, where " + credential.RegistriesVariable + " says ecr"},
+			{Variable: "HTTPS_PROXY, NO_PROXY", Meaning: "the proxy for all requests; HTTP_PROXY for plain HTTP"},
+			{Variable: "SSL_CERT_FILE", Meaning: "a file of PEM certificates to trust (Linux)"},
 		},
 		Services: func(repositories []reference.Repository) ([]sweep.Service, error) {
 			given, err := credential.ParseRegistries(os.Getenv(credential.RegistriesVariable))
@@ -48,6 +51,8 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 func sweptTemplates(version string) (sweep.Service, error) {
 	options := e2bOptions(e2bModel{})
 	options.UserAgent = userAgent(version)
+	// Nothing is asked of a sandbox itself, so this address cannot be at fault.
+	options.SandboxURL = ""
 	if options.APIKey.Empty() {
 		return sweep.E2B(nil, "set "+e2bKeyVariable), nil
 	}

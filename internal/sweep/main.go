@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -14,7 +15,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 )
 
-const usage = `Usage: terraform-provider-datalayer sweep [options]
+const usage = `Usage: %s [options]
 
 Removes what a killed run left behind: credentials and sandboxes at the services, only those
 whose name says that they are ours and that they have expired. Lists the artifacts that carry
@@ -35,8 +36,11 @@ Settings, from the environment alone:
 %s
 A service without settings is not checked, and said to be so.
 
-Exit status: 0 if nothing remains that should be gone; 1 if something does, or a service did
-not answer; 2 if the options are not understood. What is in use and artifacts do not count.
+Exit status: 0 if nothing was found that should be gone and remains; 1 if something was, if a
+service did not answer, or if a repository has more than 1000 tags; 2 if options or settings
+are not understood. What is in use and artifacts do not count, and neither does a service that
+is "not checked": a job that runs this by itself should look for these words too, at each
+service that it is there for.
 `
 
 // Setting is an environment variable that services are configured by, for --help. Meaning may have several lines.
@@ -44,6 +48,8 @@ type Setting struct{ Variable, Meaning string }
 
 // Program is the command.
 type Program struct {
+	// Path is how a shell finds the program, for the commands that it prints; "" for its name alone.
+	Path     string
 	Settings []Setting
 	// Services gives those to look at. repositories are what --repository gave.
 	Services func(repositories []reference.Repository) ([]Service, error)
@@ -55,7 +61,7 @@ type Program struct {
 
 // Main runs the command and gives its exit status.
 func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io.Writer) int {
-	o := Options{Now: p.Now}
+	o := Options{Now: p.Now, Command: quoted(cmp.Or(p.Path, "terraform-provider-datalayer")) + " sweep"}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -88,7 +94,7 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 	err := flags.Parse(arguments)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		p.help(stdout)
+		p.help(o.Command, stdout)
 		return 0
 	case err == nil && flags.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -96,7 +102,7 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 		err = errors.New("--older-than is negative")
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "sweep: %s\nterraform-provider-datalayer sweep --help lists the options.\n", err)
+		_, _ = fmt.Fprintf(stderr, "sweep: %s\n%s --help lists the options.\n", err, o.Command)
 		return 2
 	}
 	services, err := p.Services(repositories)
@@ -104,7 +110,6 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 		_, _ = fmt.Fprintf(stderr, "sweep: %s\n", err)
 		return 2
 	}
-	o.Command = "terraform-provider-datalayer sweep"
 	for _, r := range repositories {
 		o.Command += " --repository " + quoted(r.String())
 	}
@@ -120,10 +125,10 @@ func (p Program) Main(ctx context.Context, arguments []string, stdout, stderr io
 	return 0
 }
 
-func (p Program) help(out io.Writer) {
+func (p Program) help(command string, out io.Writer) {
 	var lines strings.Builder
 	for _, s := range p.Settings {
 		fmt.Fprintf(&lines, "  %-23s  %s\n", s.Variable, strings.ReplaceAll(s.Meaning, "\n", "\n"+strings.Repeat(" ", 27)))
 	}
-	_, _ = fmt.Fprintf(out, usage, lines.String())
+	_, _ = fmt.Fprintf(out, usage, command, lines.String())
 }

@@ -230,11 +230,29 @@ func TestAnImageWithoutATagIsSaidToBeOne(t *testing.T) {
 	holds(t, said, "artifact  im-1, without a tag, 1h0m old")
 }
 
+// An installed plugin is on no PATH, so what is printed names the program by the path that it was started by.
+func TestCommandsThatArePrintedCanBePasted(t *testing.T) {
+	program := sweep.Program{Path: ".terraform/plug ins/terraform-provider-datalayer_v1.2.3", Now: func() time.Time { return noon },
+		Services: func([]reference.Repository) ([]sweep.Service, error) {
+			return []sweep.Service{&vault{name: "Vault", artifacts: []sweep.Artifact{{ID: "im-1"}}}}, nil
+		}}
+	const called = "'.terraform/plug ins/terraform-provider-datalayer_v1.2.3' sweep "
+	for want, arguments := range map[string][]string{
+		"remove: " + called + "--repository r.example.com/a --delete-artifact im-1\n": {"--repository", "r.example.com/a"},
+		"\n" + called + "--help lists the options.\n":                                 {"--force"},
+		"Usage: " + called + "[options]\n":                                            {"--help"},
+	} {
+		var out bytes.Buffer
+		program.Main(t.Context(), arguments, &out, &out)
+		holds(t, out.String(), want)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	v := &vault{name: "Vault", names: []string{name(time.Hour)}}
 	said, code := run([]string{"--help"}, v)
 	if code != 0 || len(v.removed) > 0 {
 		t.Errorf("ended with %d, removed %v", code, v.removed)
 	}
-	holds(t, said, "Usage: terraform-provider-datalayer sweep [options]", "--repository HOST/PATH", "--older-than DURATION", "--dry-run", "--delete-artifact ID", "VAULT_KEY", "the key of the vault", "Exit status: 0")
+	holds(t, said, "Usage: terraform-provider-datalayer sweep [options]", "--repository HOST/PATH", "--older-than DURATION", "--dry-run", "--delete-artifact ID", "VAULT_KEY", "the key of the vault", "Exit status: 0", "not checked")
 }
