@@ -32,7 +32,7 @@ const awsTimeout = time.Minute
 type Identity struct {
 	// Profile is one of the shared configuration; "" takes the SDK's default chain.
 	Profile string
-	// RoleARN is assumed for each use, with a policy that names what the use needs. "" uses the profile as it is.
+	// RoleARN is assumed with a policy that names what a use needs; equal uses share the session. "" uses the profile as it is.
 	RoleARN, ExternalID string
 	// SessionDuration is how long a session of the role lasts.
 	SessionDuration time.Duration

@@ -147,7 +147,7 @@ func (a *AWS) warnOfReach(ctx context.Context, host string, who Identity, at ECR
 	defer a.mu.Unlock()
 	a.unsaid = append(a.unsaid, &problem.Problem{Title: "Registry credential is not narrowed to what is built", Object: host + " is opened by " + caller + ", without a role.",
 		Advice: "Its login token goes to what needs it (the BuildKit daemon, E2B, another provider), lasts 12 hours, and opens every repository, in every account of " + at.Partition + ", that this identity may use. " +
-			fmt.Sprintf("Set aws.role_arn or registries[%q].ecr.role_arn: each use then gets a session that names its own repositories alone.", host)})
+			fmt.Sprintf("Set aws.role_arn or registries[%q].ecr.role_arn: what is asked for then comes from a session that names its own repositories alone.", host)})
 }
 
 // Warnings are what a person should be told about the credentials in use; each is given once.

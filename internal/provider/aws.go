@@ -19,7 +19,7 @@ import (
 )
 
 // roleDescription is what every role_arn says of the sessions that it is assumed for.
-const roleDescription = "For each use the role is assumed with a session policy that allows what this use does in the repositories of this use, and nothing else."
+const roleDescription = "It is assumed with a session policy that allows what an operation does in the repositories of this operation, and nothing else; operations of one run that need the same of the same repositories share the session."
 
 func awsAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true,

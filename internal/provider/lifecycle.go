@@ -115,7 +115,7 @@ func sourceRegistryAttribute(of string) schema.Attribute {
 			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Required without `role_arn` for what builds. Write-only: it may come from an ephemeral resource."},
 			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 			"role_arn": schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
-				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for each build, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
+				MarkdownDescription: fmt.Sprintf("The ARN of an IAM role that may read the image. It is assumed for builds, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`. `%s` and `repository` must be in two registries then: a build takes one credential for a host.", of)},
 			"external_id": externalIDAttribute(),
 		}}
 }

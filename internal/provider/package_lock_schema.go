@@ -94,7 +94,7 @@ func lockRegistryAttribute() schema.Attribute {
 	attribute.Attributes = maps.Clone(attribute.Attributes)
 	attribute.Attributes["password_wo_version"] = versionAttribute("Raise it to say that the password changed. A change updates in place and resolves nothing.")
 	attribute.Attributes["role_arn"] = schema.StringAttribute{Optional: true, Validators: []validator.String{roleARN()},
-		MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed for each resolution, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`."}
+		MarkdownDescription: "The ARN of an IAM role that may read the base. It is assumed to resolve, with a session policy that allows pulls from its repository and nothing else; who assumes it, and for how long, is as in the provider's `registries[…].ecr` and `aws`."}
 	return attribute
 }
 
