@@ -66,9 +66,9 @@ func (o Origin) advice() string {
 	}
 	switch o.Path[0] {
 	case "code_interpreter":
-		return "E2B's builder takes the server's files from code_interpreter.source, by default from GitHub. If it does not reach that, set source to a mirror that it does reach, or to the folder of a checkout on this machine, which is uploaded."
+		return "E2B's builder takes the server's files from code_interpreter.source, by default from GitHub. If it does not reach that, set source to a mirror that it does reach, or to the folder of a checkout on this machine, which is uploaded. The server's packages come from the index that the base's /etc/pip.conf names, else from PyPI: its builder has to reach that too."
 	case "lock":
-		return "E2B's builder takes the packages from the public index, without a login. Build what is not there into a base first, with datalayer_environment."
+		return "E2B's builder takes the packages from the index that the base's /etc/pip.conf names, else from PyPI, without a login. Build what is not there into a base first, with datalayer_environment."
 	}
 	return ""
 }

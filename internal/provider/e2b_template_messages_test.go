@@ -93,7 +93,7 @@ func TestTemplate_FailedCreateSaysWhatIsNext(t *testing.T) {
 	c.write("main.tf", template(""))
 	o := c.expect(1, "apply", "-auto-approve")
 	id := c.instances()[0].Attributes["template_id"]
-	o.says(t, "install the code-interpreter server (code_interpreter)", "did not answer", "set source to a mirror", fmt.Sprintf("Template %s is in state, tainted", id), "destroys it and makes another")
+	o.says(t, "install the code-interpreter server (code_interpreter)", "did not answer", "set source to a mirror", "/etc/pip.conf", fmt.Sprintf("Template %s is in state, tainted", id), "destroys it and makes another")
 	c.destroyE2B(s)
 }
 

@@ -68,7 +68,7 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 			MarkdownDescription: "E2B's code-interpreter server, which is taken file by file from a pinned commit, each checked on its digest, edited for the contract, and installed in a venv of its own.",
 			Attributes: map[string]schema.Attribute{
 				"source": schema.StringAttribute{Optional: true, Validators: []validator.String{interpreterSource()},
-					MarkdownDescription: "Where the files come from: an `https` address of the repository's files, in which `{commit}` stands for the commit, read by E2B's builder; or the folder of a checkout on the machine that runs Terraform, which is read when the template is built, for builders without a way out. It is not part of the cache key. Default: `" + e2b.InterpreterSource + "`."},
+					MarkdownDescription: "Where the files come from: an `https` address of the repository's files, in which `{commit}` stands for the commit, read by E2B's builder; or the folder of a checkout on the machine that runs Terraform, which is read when the template is built, for builders without a way out. The server's packages do not come from there, but from the index of the base's pip, as those of `lock` do. It is not part of the cache key. Default: `" + e2b.InterpreterSource + "`."},
 				"commit":      schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "The commit of `github.com/e2b-dev/code-interpreter`. Part of the cache key. Default: that of this release when the template is built; a later release does not build it anew by itself."},
 				"edit_digest": schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "Digest of what is laid over the commit: the edit, the server's packages, Jupyter's configuration, the start program. Part of the cache key. Default: as for `commit`."},
 			}},
@@ -100,7 +100,7 @@ func redescribed(attributes map[string]schema.Attribute) map[string]schema.Attri
 	for name, text := range map[string]string{
 		"base":            "The base image, pinned by digest: `host/path@sha256:…`. E2B pulls it, so it must be reachable from there. It satisfies `sandbox-contract/v1`. Another digest builds the template anew; another repository with the same digest does not.",
 		"env":             "Environment variables of the start command, of kernels and of `post_install`. E2B gives them to no other process of a sandbox: pass `create_env` when one is created. `HOME`, `PATH`, `LANG`, `LC_ALL`, `TZ`, `PYTHONHOME`, `PYTHONPATH` and `LD_*` are refused, and so are values with line breaks or other control characters, and what looks like a credential.",
-		"lock":            "A hash-locked requirements file, or a `pylock.toml` (PEP 751), installed as root into the system site-packages from the public index: E2B prints the arguments of its steps, so there is no login for another index here. For private packages build them into a base first (`base = datalayer_environment.x.reference`, without `lock`). Comments, order and line ends have no meaning. Without it nothing is installed.",
+		"lock":            "A hash-locked requirements file, or a `pylock.toml` (PEP 751), installed as root into the system site-packages by the base's own pip, from the index that its `/etc/pip.conf` names, else from PyPI: E2B prints the arguments of its steps, so there is no login for another index here. For private packages build them into a base first (`base = datalayer_environment.x.reference` and `env = datalayer_environment.x.env`, without `lock`). Comments, order and line ends have no meaning. Without it nothing is installed.",
 		"rebuild_trigger": "Any values; a change builds the template anew in place though its content did not change. It also runs `apt_packages` and `post_install` anew, which the team's layer cache would answer otherwise: what they reach may have moved. It is not part of the cache key.",
 		"reference":       "What a sandbox is launched from: `<team>/<name>:<build id>`. It never moves.",
 		"cache_key":       "Digest of all that determines the content: `env`, `files`, `apt_packages`, `post_install`, the lock, the digest of the base, `cpu_count`, `memory_mb`, `start_command`, `ready_command` and `code_interpreter`. Another key builds the template anew in place.",
@@ -144,11 +144,11 @@ func computedText(description string) schema.Attribute {
 }
 
 func templateTimeouts(ctx context.Context) schema.Attribute {
-	const build = "a build with its wait for a slot, an hour at E2B's most,"
+	const build = "may take, with the wait for a free slot of the team; E2B itself ends a build after an hour. A duration such as `\"90s\"` or `\"30m\"`."
 	attribute := timeouts.Attributes(ctx, timeouts.Opts{
-		Create: true, CreateDescription: fmt.Sprintf("How long %s may take, as a duration such as `\"90s\"` or `\"30m\"`. Default of `create`: `%s`.", build, templateTimeout),
+		Create: true, CreateDescription: fmt.Sprintf("How long a build %s Default of `create`: `%s`.", build, templateTimeout),
 		Read: true, ReadDescription: timeoutDescription("read", "refresh", readTimeout),
-		Update: true, UpdateDescription: fmt.Sprintf("How long %s may take where it is made anew. Default of `update`: `%s`.", build, templateTimeout),
+		Update: true, UpdateDescription: fmt.Sprintf("How long a build that an update makes %s Default of `update`: `%s`.", build, templateTimeout),
 		Delete: true, DeleteDescription: timeoutDescription("delete", "destroy, with its wait for sandboxes to end,", deleteTimeout),
 	})
 	return withDurations(attribute)

@@ -61,7 +61,7 @@ func TestTemplate_Lifecycle(t *testing.T) {
 			}},
 		resource.TestStep{PreConfig: func() {
 			s.OnStep(e2btest.StepAnswer{Holds: "install.py", Exit: 1, Stderr: []string{"datalayer: pip install ended with status 1"}})
-		}, Config: template(env + withLock(thirdLock)), ExpectError: says("E2B template build failed", "install the locked packages", "step 5", "State is kept", "still launches")},
+		}, Config: template(env + withLock(thirdLock)), ExpectError: says("E2B template build failed", "install the locked packages", "step 5", "/etc/pip.conf", "State is kept", "still launches")},
 		resource.TestStep{PreConfig: func() { s.ForgetSteps(); s.reports() }, Config: template(env + withLock(otherLock)), PlanOnly: true},
 		resource.TestStep{Config: template(env + withLock(thirdLock)), ConfigPlanChecks: templatePlan(templateAction(plancheck.ResourceActionUpdate)),
 			ConfigStateChecks: []statecheck.StateCheck{rememberTemplate("build_id", &third), s.launches(), s.byName(&third), knownTemplate("build_ids", knownvalue.ListSizeExact(3))}},
