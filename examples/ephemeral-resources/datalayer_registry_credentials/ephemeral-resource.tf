@@ -6,6 +6,13 @@ terraform {
   }
 }
 
+# Asks AWS for the logins of ECR, here and at refresh and destroy. With a role each login is held to its grants.
+provider "datalayer" {
+  aws = {
+    role_arn = "arn:aws:iam::111122223333:role/environment-builder"
+  }
+}
+
 # A login that may pull one repository and push to it, made for this run.
 ephemeral "datalayer_registry_credentials" "team" {
   host   = "111122223333.dkr.ecr.eu-west-1.amazonaws.com"

@@ -1,2 +1,2 @@
-# A lock is imported by its text. It is taken as it is, and nothing is resolved.
+# Short locks alone: Linux takes no argument of more than 128 KiB, some 1600 lines.
 terraform import datalayer_package_lock.analysis "$(cat requirements.lock)"
