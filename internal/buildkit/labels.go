@@ -1,6 +1,7 @@
 package buildkit
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/base"
@@ -23,14 +24,16 @@ func checkLabels(request Request, from *image.Image) error {
 		if known.Python != "" && request.Python != "" && known.Python != request.Python {
 			return pythonMismatch(request, known.Python)
 		}
-		var err error
-		if known.Packages, err = base.ParsePackagesLabel(labels[base.LabelPackages]); err != nil {
+		packages, err := base.ParsePackagesLabel(labels[base.LabelPackages])
+		if err != nil {
 			return unsuitableBase(request, err)
 		}
 		if request.Lock == nil {
 			continue
 		}
-		for _, fault := range known.CheckLock(request.Lock) {
+		// The packages are those of one platform: a marker for another says nothing of them.
+		here := environment.Known{Python: cmp.Or(known.Python, request.Python), Platforms: []string{platform}, Packages: packages}
+		for _, fault := range append(known.CheckLock(request.Lock), here.CheckKernelStack(request.Lock)...) {
 			if !slices.ContainsFunc(faults, func(p *problem.Problem) bool { return p.Error() == fault.Error() }) {
 				faults = append(faults, fault)
 			}

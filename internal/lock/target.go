@@ -88,6 +88,13 @@ func (l *Lock) ForTarget(target Target) (requirements []Requirement, known bool,
 	return cloneRequirements(requirements), true, nil
 }
 
+// Excluded says whether the requirement's marker is surely false on the target. A marker that needs something that the
+// target does not say excludes nothing, and neither does a Python that is not a version.
+func (r Requirement) Excluded(target Target) bool {
+	env, ok := target.surroundings()
+	return ok && r.marker.evaluate(env) == no
+}
+
 func twice(first, second Requirement, target Target) *problem.Problem {
 	return &problem.Problem{
 		Title:  "Package twice in the lock for one platform",

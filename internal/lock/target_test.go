@@ -146,3 +146,28 @@ func TestForTargetGivesTheRequirementsThatHold(t *testing.T) {
 		t.Error("a caller can change the lock")
 	}
 }
+
+func TestExcluded(t *testing.T) {
+	for _, test := range []struct {
+		marker string
+		target Target
+		want   bool
+	}{
+		{"", Target{}, false},
+		{" ; python_full_version < '3.10'", Target{Python: "3.13"}, true},
+		{" ; python_full_version >= '3.10'", Target{Python: "3.13"}, false},
+		{" ; python_full_version < '3.10'", Target{}, false},
+		{" ; python_full_version < '3.10'", Target{Python: "three"}, false},
+		{" ; platform_machine == 'aarch64'", Target{Platform: "linux/amd64"}, true},
+		{" ; platform_release == '6'", Target{Python: "3.13.5", Platform: "linux/amd64"}, false},
+		{" ; sys_platform == 'win32'", Target{}, true},
+	} {
+		locked, err := Parse("six==1" + test.marker + " --hash=sha256:" + strings.Repeat("1", 64))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := locked.Requirements()[0].Excluded(test.target); got != test.want {
+			t.Errorf("six==1%s is excluded on %s: %t, want %t", test.marker, test.target, got, test.want)
+		}
+	}
+}
