@@ -47,12 +47,29 @@ func TestShippedKernelLockIsWholeOnEveryPython(t *testing.T) {
 }
 
 func TestKernelLockThatLacksAPackage(t *testing.T) {
-	locked, err := lock.Parse("ipykernel==7.4.0 --hash=sha256:" + strings.Repeat("1", 64))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := base.CheckKernelLock(locked); err == nil || !strings.Contains(err.Error(), "lacks jupyter-client, jupyter-server") {
-		t.Errorf("the error is %v", err)
+	pinned := func(pin string) string { return pin + " --hash=sha256:" + strings.Repeat("1", 64) + "\n" }
+	servers := pinned("jupyter-client==8.10.0") + pinned("jupyter-server==2.18.0")
+	amd64, arm64 := lock.Target{Python: "3.13.5", Platform: "linux/amd64"}, lock.Target{Python: "3.13.5", Platform: "linux/arm64"}
+	for name, test := range map[string]struct {
+		text    string
+		targets []lock.Target
+		want    string
+	}{
+		"not there":            {pinned("ipykernel==7.4.0"), nil, "it lacks jupyter-client, jupyter-server on Linux"},
+		"of no Linux":          {servers + pinned("ipykernel==7.4.0 ; sys_platform == 'win32'"), nil, "it lacks ipykernel on Linux"},
+		"of another Python":    {servers + pinned("ipykernel==7.4.0 ; python_full_version < '3.10'"), []lock.Target{amd64}, "it lacks ipykernel on linux/amd64, Python 3.13.5"},
+		"of one machine":       {servers + pinned("ipykernel==7.4.0 ; platform_machine == 'x86_64'"), []lock.Target{amd64, arm64}, "it lacks ipykernel on linux/arm64, Python 3.13.5"},
+		"of the machine":       {servers + pinned("ipykernel==7.4.0 ; platform_machine == 'x86_64'"), []lock.Target{amd64}, ""},
+		"of a Python unknown":  {servers + pinned("ipykernel==7.4.0 ; python_full_version < '3.10'"), nil, ""},
+		"one for every Python": {servers + pinned("ipykernel==6.31.0 ; python_full_version < '3.10'") + pinned("ipykernel==7.4.0 ; python_full_version >= '3.10'"), []lock.Target{amd64}, ""},
+	} {
+		locked, err := lock.Parse(test.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := base.CheckKernelLock(locked, test.targets...); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %q", name, err, test.want)
+		}
 	}
 }
 

@@ -17,15 +17,28 @@ import (
 //go:embed kernel.lock
 var KernelLock string
 
-// CheckKernelLock says what of the kernel stack a lock lacks; the Path is "kernel_lock".
-func CheckKernelLock(locked *lock.Lock) error {
-	missing := slices.Clone(environment.KernelPackages)
-	for _, requirement := range locked.Requirements() {
-		missing = slices.DeleteFunc(missing, func(name string) bool { return name == requirement.Name })
+// CheckKernelLock says what of the kernel stack a lock surely does not install on one of the targets; none is one of which
+// nothing is known but that it is Linux. The Path is "kernel_lock".
+func CheckKernelLock(locked *lock.Lock, targets ...lock.Target) error {
+	if len(targets) == 0 {
+		targets = []lock.Target{{}}
 	}
-	if len(missing) == 0 {
-		return nil
+	for _, target := range targets {
+		missing := slices.Clone(environment.KernelPackages)
+		for _, requirement := range locked.Requirements() {
+			if !requirement.Excluded(target) {
+				missing = slices.DeleteFunc(missing, func(name string) bool { return name == requirement.Name })
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		where := "on Linux"
+		if target != (lock.Target{}) {
+			where = "on " + target.String()
+		}
+		return &problem.Problem{Title: "Kernel lock is not a whole kernel stack", Path: []any{"kernel_lock"}, Cause: fmt.Errorf("it lacks %s %s", strings.Join(missing, ", "), where),
+			Advice: "Lock " + strings.Join(environment.KernelPackages, ", ") + " with all that they need (`uv pip compile --generate-hashes`), or remove the argument to take the provider's own lock. A requirement whose marker does not hold there does not count."}
 	}
-	return &problem.Problem{Title: "Kernel lock is not a whole kernel stack", Path: []any{"kernel_lock"}, Cause: fmt.Errorf("it lacks %s", strings.Join(missing, ", ")),
-		Advice: "Lock " + strings.Join(environment.KernelPackages, ", ") + " with all that they need (`uv pip compile --generate-hashes`), or remove the argument to take the provider's own lock."}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moby/buildkit/exporter/containerimage/exptypes"
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/base"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
@@ -194,6 +195,9 @@ func (s *solve) python(ctx context.Context, daemon gateway.Client, r recipe) (py
 // locked are the packages that the lock gives on the platform, which must be those of the platforms before.
 func (s *solve) locked(r recipe) (map[string]string, error) {
 	expected, err := lockedPackages(s.request, r.platform, r.python.Python)
+	if err == nil && s.request.BaseImage != nil {
+		err = base.CheckKernelLock(s.request.Lock, lock.Target{Python: r.python.Python, Platform: r.platform})
+	}
 	if err == nil && s.result.Packages != nil {
 		err = samePackages(s.request, s.result.Packages, expected)
 	}

@@ -41,3 +41,23 @@ func TestLabelsOfEachPlatformAreHeldAgainstWhatItInstalls(t *testing.T) {
 		})
 	}
 }
+
+// TestKernelLockIsHeldAgainstThePythonThatWasFound: which Python a parent image has is not known before.
+func TestKernelLockIsHeldAgainstThePythonThatWasFound(t *testing.T) {
+	var text strings.Builder
+	for _, name := range environment.KernelPackages {
+		text.WriteString(name + "==7.4.0 ; python_full_version < '3.13' --hash=sha256:" + strings.Repeat("1", 64) + "\n")
+	}
+	text.WriteString("six==1.17.0 --hash=sha256:" + strings.Repeat("1", 64) + "\n")
+	locked, err := lock.Parse(text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for found, want := range map[string]string{"3.12.9": "", "3.13.5": "it lacks ipykernel, jupyter-client, jupyter-server on linux/amd64, Python 3.13.5"} {
+		request := Request{Lock: locked, BaseImage: &base.Spec{}, Platforms: []string{"linux/amd64"}}
+		_, err := (&solve{request: request}).locked(recipe{request: request, platform: "linux/amd64", python: python{Python: found}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Python %s: the error is %v, want %q", found, err, want)
+		}
+	}
+}

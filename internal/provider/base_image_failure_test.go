@@ -21,6 +21,9 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 		return strings.Replace(s.baseConfig(from, arguments), `python     = "apt"`, fmt.Sprintf("python     = %q", python), 1)
 	}
 	plain := s.PlainDebianReference
+	kernelOnly := func(marker string) string {
+		return regexp.MustCompile(`(?m)^ipykernel==\S+`).ReplaceAllString(base.KernelLock, "$0 ; "+marker)
+	}
 	tests := map[string]struct {
 		config string
 		want   *regexp.Regexp
@@ -32,6 +35,8 @@ func TestBaseImage_FailuresNameWhatToChange(t *testing.T) {
 		"a hash that does not fit": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", base.KernelLock+"colorama==0.4.6 --hash=sha256:"+strings.Repeat("0", 64)+"\n")),
 			says("Hash mismatch in the locked packages", "colorama")},
 		"half a kernel stack":              {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", testdata(t, "six.lock"))), says("Kernel lock is not a whole kernel stack", "ipykernel, jupyter-client, jupyter-server")},
+		"a kernel for another system":      {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", kernelOnly("sys_platform == 'win32'"))), says("Kernel lock is not a whole kernel stack", "lacks ipykernel on linux/amd64")},
+		"a kernel for another Python":      {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", kernelOnly("python_full_version < '3.13'"))), says("Kernel lock is not a whole kernel stack", "kernel_lock", "lacks ipykernel on linux/amd64, Python 3.13")},
 		"kernel stack of another Python":   {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# python: 3.12\n"+base.KernelLock)), says("Lock is for another Python", "kernel_lock", "resolved for Python 3.12", "the base has 3.13")},
 		"kernel stack of another platform": {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# platform: aarch64-manylinux_2_28\n"+base.KernelLock)), says("Lock is for another platform", "kernel_lock", "resolved for linux/arm64", "linux/amd64")},
 		"kernel stack for musl":            {on(plain, "apt", fmt.Sprintf("  kernel_lock = %q", "# platform: x86_64-unknown-linux-musl\n"+base.KernelLock)), says("Lock is for another C library", "kernel_lock", "it is for musl, and the base has glibc 2.")},

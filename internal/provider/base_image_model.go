@@ -37,13 +37,22 @@ func (m baseImageModel) kernelLock() types.String {
 // ofKernelLock puts what is wrong with a lock to the argument of a base that holds it.
 func ofKernelLock(err error) error { return problem.Moved(err, "lock", "kernel_lock") }
 
+// targetsOf are the platforms with a Python that is not known yet.
+func targetsOf(platforms []string) []lock.Target {
+	targets := make([]lock.Target, len(platforms))
+	for i, platform := range platforms {
+		targets[i].Platform = platform
+	}
+	return targets
+}
+
 // request turns a plan, in which all arguments are known by now, into what the builder takes.
 func (m baseImageModel) request(from reference.Reference, diagnostics *diag.Diagnostics) buildkit.Request {
 	var err error
 	locked, err := lock.Parse(m.kernelLock().ValueString())
 	err = ofKernelLock(err)
 	if err == nil {
-		err = base.CheckKernelLock(locked)
+		err = base.CheckKernelLock(locked, targetsOf(texts(m.Platforms))...)
 	}
 	if err != nil {
 		appendProblems(diagnostics, err, "Base image cannot be built as planned")

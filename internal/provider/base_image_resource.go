@@ -47,21 +47,22 @@ func (r *baseImageResource) ValidateConfig(ctx context.Context, req resource.Val
 		return
 	}
 	if locked, err := lock.Parse(config.KernelLock.ValueString()); err == nil { // Where it is none, the attribute's own validator has said so.
-		appendProblems(&resp.Diagnostics, base.CheckKernelLock(locked), "Invalid kernel_lock")
-		appendProblems(&resp.Diagnostics, staleKernelLock(ctx, locked, config.Platforms), "Kernel lock does not fit the platforms")
+		platforms := platformsOf(ctx, config.Platforms)
+		appendProblems(&resp.Diagnostics, base.CheckKernelLock(locked, targetsOf(platforms)...), "Invalid kernel_lock")
+		// The lock's Python is held against the image's at apply.
+		appendProblems(&resp.Diagnostics, ofKernelLock(environment.Known{Platforms: platforms}.CheckLock(locked).Err()), "Kernel lock does not fit the platforms")
 	}
 }
 
-// staleKernelLock says that the kernel lock was made for another platform; its Python is held against the image's at apply.
-func staleKernelLock(ctx context.Context, locked *lock.Lock, platforms types.List) error {
-	var known environment.Known
+// platformsOf are the platforms that an image is for, nil where they are not known.
+func platformsOf(ctx context.Context, platforms types.List) []string {
 	switch {
 	case platforms.IsNull():
-		known.Platforms = []string{environment.DefaultPlatform}
+		return []string{environment.DefaultPlatform}
 	case whollyKnown(ctx, platforms):
-		known.Platforms = texts(platforms)
+		return texts(platforms)
 	}
-	return ofKernelLock(known.CheckLock(locked).Err())
+	return nil
 }
 
 func (r *baseImageResource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {

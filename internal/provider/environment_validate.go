@@ -43,11 +43,7 @@ func validateStaleness(ctx context.Context, config environmentModel, diagnostics
 		return // The attribute's own validator has said so.
 	}
 	base := config.knownBase()
-	if !whollyKnown(ctx, config.Platforms) {
-		base.Platforms = nil
-	} else if !config.Platforms.IsNull() {
-		base.Platforms = texts(config.Platforms)
-	}
+	base.Platforms = platformsOf(ctx, config.Platforms)
 	appendProblems(diagnostics, base.CheckLock(locked).Err(), "Lock does not fit the base")
 }
 
