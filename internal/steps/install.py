@@ -58,6 +58,25 @@ def index_options():
     return ["--trusted-host=" + bare.netloc] if bare and bare.scheme == "http" else []
 
 
+class Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects as pip does: the login of the index stays with its own scheme, host and port, or goes from HTTP to HTTPS."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        before, after = origin(req.full_url), origin(newurl)
+        if request and before != after and (before, after) != (("http", after[1], 80), ("https", before[1], 443)):
+            request.remove_header("Authorization")
+        if request:
+            # The next address may be one that no proxy is asked for; where one is, this is added again.
+            request.remove_header("Proxy-authorization")
+        return request
+
+
+def origin(url):
+    address = urllib.parse.urlsplit(url)
+    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
+
+
 def ask_index(lines):
     """Says how the index answers for the packages: pip's log is silent on a refused login and on a failing index."""
     bare, address = index_address()
@@ -74,7 +93,8 @@ def ask_index(lines):
             request.add_header("Authorization", "Basic " + base64.b64encode(login.encode()).decode())
         try:
             context = ssl.create_default_context(cafile=trusted[0] if trusted else None)
-            urllib.request.urlopen(request, timeout=20, context=context).close()
+            opener = urllib.request.build_opener(Redirects, urllib.request.HTTPSHandler(context=context))
+            opener.open(request, timeout=20).close()
         except urllib.error.HTTPError as error:
             print(f"datalayer: index answered {error.code} {error.reason} for {name}", file=sys.stderr)
             if error.code != 404:
