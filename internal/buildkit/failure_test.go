@@ -49,6 +49,8 @@ func TestBuildFailuresAreExplained(t *testing.T) {
 			change: func(r *buildkit.Request) {
 				r.Spec.AptPackages = []string{"no-such-package-here", "nor-this"}
 			}},
+		"Debian package that is a pattern of others": {title: "Debian package not found", says: []string{"Unable to locate package node.js"},
+			change: func(r *buildkit.Request) { r.Spec.AptPackages = []string{"node.js"} }},
 		"command that speaks of the disk": {title: "Post-install command failed", says: []string{"exit code: 1", "no space left on device", "with the daemon's network"},
 			change: func(r *buildkit.Request) {
 				r.Spec.PostInstall = []environment.Command{{Command: "echo 'no space left on device'; exit 1", Network: new(true)}}
