@@ -3,6 +3,7 @@ package enginetest
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -36,6 +37,8 @@ type Index struct {
 	mutex    sync.Mutex
 	wheels   map[string][]byte
 	yanked   map[string]string
+	md5      bool
+	fresh    bool
 	requests int
 }
 
@@ -68,6 +71,20 @@ func (i *Index) Add(t testing.TB, name, version, tag string, requires ...string)
 	defer i.mutex.Unlock()
 	i.wheels[module+"-"+version+"-"+tag+".whl"] = wheel
 	return hexDigest(wheel)
+}
+
+// HashByMD5 makes the index give the MD5 of its files, as old ones do.
+func (i *Index) HashByMD5() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.md5 = true
+}
+
+// StaysFresh lets a client answer itself for ten minutes what it asked once, as PyPI does.
+func (i *Index) StaysFresh() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.fresh = true
 }
 
 // Yank withdraws all versions of a package so far (PEP 592).
@@ -111,6 +128,9 @@ func (i *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	project, isProject := strings.CutPrefix(r.URL.Path, "/simple/")
+	if i.fresh {
+		w.Header().Set("Cache-Control", "max-age=600")
+	}
 	found := false
 	for _, file := range slices.Sorted(maps.Keys(i.wheels)) {
 		module, _, _ := strings.Cut(file, "-")
@@ -120,7 +140,11 @@ func (i *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if reason, is := i.yanked[file]; is {
 				yanked = fmt.Sprintf(" data-yanked=%q", reason)
 			}
-			_, _ = fmt.Fprintf(w, `<a href="/files/%s#sha256=%s"%s>%s</a>`, file, hexDigest(i.wheels[file]), yanked, file)
+			hash := "sha256=" + hexDigest(i.wheels[file])
+			if i.md5 {
+				hash = fmt.Sprintf("md5=%x", md5.Sum(i.wheels[file]))
+			}
+			_, _ = fmt.Fprintf(w, `<a href="/files/%s#%s"%s>%s</a>`, file, hash, yanked, file)
 		}
 	}
 	if !found {

@@ -15,7 +15,7 @@ import (
 // What uv says, by what it means.
 var (
 	noWheel     = []string{"no usable wheels", "no wheels", "building from source"}
-	noPython    = []string{"No interpreter found", "No Python "}
+	noPython    = []string{"No interpreter found", "No Python ", "Failed to inspect Python interpreter", "Querying Python "}
 	refused     = []string{"401 Unauthorized", "403 Forbidden", "missing credentials"}
 	certificate = []string{"certificate", "Certificate", "UnknownIssuer", "BadSignature", "TLS handshake"}
 	unreached   = []string{"Failed to fetch", "error sending request", "dns error", "tcp connect error", "Connection refused", "timed out", "Could not connect", "Request failed"}
@@ -124,7 +124,7 @@ func explain(ctx context.Context, request Request, lines []string, err error) er
 	case host != "" && (says(said, refused) || says(said, certificate) || says(said, unreached)):
 		return fault("requirements", "File of a URL requirement could not be fetched", "The address in the requirement is on "+host+", and no index is asked for it. Check that it is right, that "+host+" lets it be read without a login, and, where it has an authority of its own, that index.ca_certificates or the file in DATALAYER_CA_BUNDLE has that too.")
 	case says(said, noPython):
-		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put python3 on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
+		return fault("runner", "uv found no Python to run with", "uv reads metadata with a Python of the machine, of any version and not that of the target. Put a python3 that starts first on the PATH where Terraform runs, or set base and runner = \"buildkit\".")
 	case says(said, refused):
 		return fault("index", "Package index refused uv", adviceOnLogin(request))
 	case strings.Contains(said, unsatisfiable) && strings.Contains(said, tooNew) && !request.ExcludeNewer.IsZero():

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func (l Local) Resolve(ctx context.Context, request Request) (result *Result, er
 	if err != nil {
 		return nil, &problem.Problem{Title: "uv wrote no lock", Object: "uv " + version, Cause: withoutPath(err), Advice: "This is a bug in uv or in the provider."}
 	}
-	locked, err := parse(string(text))
+	locked, err := request.parse(string(text))
 	if err != nil {
 		return nil, err
 	}
@@ -180,14 +181,18 @@ func (l Local) userFolder(variable, below string) string {
 	if path := l.Getenv(variable); filepath.IsAbs(path) {
 		return path
 	}
-	home := l.Getenv("HOME")
-	if runtime.GOOS == "windows" {
-		home = l.Getenv("USERPROFILE")
-	}
+	home := l.home()
 	if !filepath.IsAbs(home) {
 		return ""
 	}
 	return filepath.Join(home, filepath.FromSlash(below))
+}
+
+func (l Local) home() string {
+	if runtime.GOOS == "windows" {
+		return l.Getenv("USERPROFILE")
+	}
+	return l.Getenv("HOME")
 }
 
 // masked takes secrets and the names of folders on this machine out of what uv says.
@@ -199,8 +204,26 @@ func (l Local) masked(request Request, folder string) func(string) string {
 	if cache := l.cache(folder); !strings.HasPrefix(cache, folder) {
 		pairs = append(pairs, cache, "(uv's cache)")
 	}
-	names, secrets := strings.NewReplacer(pairs...), request.masker()
-	return func(text string) string { return secrets.Mask(names.Replace(text)) }
+	names, programs, secrets := strings.NewReplacer(pairs...), l.folders(), request.masker()
+	return func(text string) string { return secrets.Mask(programs(names.Replace(text))) }
+}
+
+// folders takes the folders of programs out of a text, and the home, where they begin a path and are no part of a URL.
+func (l Local) folders() func(string) string {
+	separator := regexp.QuoteMeta(string(filepath.Separator))
+	var known []string
+	for _, path := range append(filepath.SplitList(l.Getenv("PATH")), l.home()) {
+		if path = filepath.Clean(path); filepath.IsAbs(path) && path != filepath.Dir(path) {
+			known = append(known, regexp.QuoteMeta(path))
+		}
+	}
+	if len(known) == 0 {
+		return func(text string) string { return text }
+	}
+	// The longest first: a regular expression takes the first that fits.
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	begins := regexp.MustCompile(`(^|[^\w.~%/-])(?:` + strings.Join(known, "|") + `)` + separator)
+	return func(text string) string { return begins.ReplaceAllString(text, "$1") }
 }
 
 // process starts uv.

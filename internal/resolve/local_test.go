@@ -236,9 +236,8 @@ func TestLocal_WarnsOfAYankedVersion(t *testing.T) {
 
 func TestLocal_StrayConfigurationChangesNothing(t *testing.T) {
 	m, index := newMachine(t), enginetest.StartIndex(t)
-	stray := "[pip]\nindex-url = \"https://localhost:1/simple\"\n"
 	for path, text := range map[string]string{
-		".config/uv/uv.toml": strings.ReplaceAll(stray, "[pip]\n", ""), ".config/pip/pip.conf": "[global]\nindex-url = https://localhost:1/simple\n",
+		".config/uv/uv.toml": "no-index = true\n", ".config/pip/pip.conf": "[global]\nindex-url = https://localhost:1/simple\n",
 		".pip/pip.conf": "[global]\nno-index = true\n", ".netrc": "machine localhost login wrong password wrong\n", "uv.toml": "no-index = true\n",
 		"pyproject.toml": "[tool.uv]\nno-index = true\n",
 	} {
@@ -264,6 +263,101 @@ func TestLocal_StrayConfigurationChangesNothing(t *testing.T) {
 	}
 	if got := result.Lock.Canonical(); got != index.Lock {
 		t.Errorf("got %q, want %q", got, index.Lock)
+	}
+}
+
+// TestLocal_NetrcOfTheMachineIsNotRead: it has the right login, and the request has none.
+func TestLocal_NetrcOfTheMachineIsNotRead(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	home := t.TempDir()
+	netrc := filepath.Join(home, ".netrc")
+	if err := os.WriteFile(netrc, []byte("machine localhost login "+index.Username+" password "+canary+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("NETRC", netrc)
+	runner := m.runner()
+	runner.Getenv = os.Getenv
+	request := at(index, "private-tool")
+	request.Index.Username, request.Index.Password = "", secret.Value{}
+	_, err := runner.Resolve(t.Context(), request)
+	failed(t, err, "Package index refused uv")
+}
+
+// TestLocal_UVGetsThisAndNothingElse holds each layer of the isolation by itself: another one hides that it is gone.
+func TestLocal_UVGetsThisAndNothingElse(t *testing.T) {
+	m := newMachine(t)
+	fake, told := filepath.Join(t.TempDir(), "uv"), filepath.Join(m.home, "told")
+	script := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = --version ] && { echo uv %s; exit; }\n{ pwd; printf '%%s\\n' \"$@\"; env; } >%s\nexit 1\n", resolve.UVVersion, told)
+	if err := os.WriteFile(fake, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("UV_OFFLINE", "1")
+	t.Setenv("PIP_NO_INDEX", "1")
+	runner := m.runner()
+	runner.Path = fake
+	request := requestOf("six")
+	request.Index = &buildkit.PackageIndex{URL: &url.URL{Scheme: "https", Host: "index.example.com", Path: "/simple/"}, Username: "reader", Password: secret.New("cnry-other")}
+	_, err := runner.Resolve(t.Context(), request)
+	failed(t, err, "uv could not resolve the requirements")
+	content, err := os.ReadFile(told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, rest, _ := strings.Cut(string(content), "\n")
+	want := []string{
+		"pip", "compile", "requirements", "--output-file", "lock.txt", "--generate-hashes", "--no-header", "--no-annotate", "--no-config", "--no-python-downloads", "--python", "cpython",
+		"--keyring-provider", "disabled", "--color", "never", "--python-version", "3.13", "--python-platform", "x86_64-manylinux_2_28", "--only-binary", ":all:",
+		"--default-index", "datalayer=https://index.example.com/simple/",
+		"HOME=" + folder, "NETRC=/dev/null", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "UV_CACHE_DIR=" + filepath.Join(m.home, ".cache/uv"),
+		"UV_INDEX_DATALAYER_PASSWORD=cnry-other", "UV_INDEX_DATALAYER_USERNAME=reader", "UV_NATIVE_TLS=true", "UV_NO_PROGRESS=1", "UV_PYTHON_INSTALL_DIR=" + filepath.Join(m.home, ".local/share/uv/python"),
+		"UV_SYSTEM_CERTS=true", "XDG_CONFIG_DIRS=" + folder, "XDG_CONFIG_HOME=" + folder, "XDG_DATA_HOME=" + folder,
+	}
+	got := strings.Split(strings.TrimSpace(rest), "\n")
+	got = slices.DeleteFunc(got, func(line string) bool {
+		return strings.HasPrefix(line, "PWD=") || strings.HasPrefix(line, "OLDPWD=") || strings.HasPrefix(line, "_=") || strings.HasPrefix(line, "SHLVL=")
+	}) // The shell's own.
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("uv gets %q, want %q", got, want)
+	}
+}
+
+// TestLocal_UpgradeAsksTheIndexAnew: uv's cache answers for an index that it asked a moment ago.
+func TestLocal_UpgradeAsksTheIndexAnew(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	index.StaysFresh()
+	index.Add(t, "tool", "1.0", "py3-none-any")
+	request := at(index, "tool")
+	for _, step := range []struct {
+		upgrade bool
+		want    string
+	}{{false, "1.0"}, {false, "1.0"}, {true, "2.0"}} {
+		request.Upgrade = step.upgrade
+		packages, _, err := m.resolve(t, request).Lock.Packages(nil)
+		if err != nil || packages["tool"] != step.want {
+			t.Errorf("with upgrade %t: %v, %v, want %s", step.upgrade, packages, err, step.want)
+		}
+		index.Add(t, "tool", "2.0", "py3-none-any")
+	}
+}
+
+// TestLocal_PriorOfSeveralTargets: of an imported lock for several Pythons, the target's version is kept.
+func TestLocal_PriorOfSeveralTargets(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	var prior strings.Builder
+	for version, marker := range map[string]string{"1.0": "python_full_version < '3.13'", "2.0": "python_full_version >= '3.13'"} {
+		prior.WriteString("tool==" + version + " ; " + marker + " --hash=sha256:" + index.Add(t, "tool", version, "py3-none-any") + "\n")
+	}
+	index.Add(t, "tool", "3.0", "py3-none-any")
+	request := at(index, "tool")
+	request.Prior = parsedLock(t, prior.String())
+	for python, want := range map[string]string{"3.12": "1.0", "3.13": "2.0"} {
+		request.Python = python
+		if packages, _, err := m.resolve(t, request).Lock.Packages(nil); err != nil || packages["tool"] != want {
+			t.Errorf("for Python %s: %v, %v, want %s", python, packages, err, want)
+		}
 	}
 }
 
@@ -342,11 +436,34 @@ func TestLocal_Failures(t *testing.T) {
 	_, err = bare.Resolve(t.Context(), at(index, "private-tool"))
 	failed(t, err, "uv found no Python to run with", "python3")
 
+	// A shim of a version manager without a version ends like this.
+	broken := m.runner()
+	shims := filepath.Join(t.TempDir(), "alice")
+	if err := errors.Join(os.Mkdir(shims, 0o755), os.WriteFile(filepath.Join(shims, "python3"), []byte("#!/bin/sh\necho $0: no version >&2\nexit 127\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	broken.Getenv = func(name string) string { return map[string]string{"PATH": shims}[name] }
+	_, err = broken.Resolve(t.Context(), at(index, "private-tool"))
+	failed(t, err, "uv found no Python to run with", "`python3`", "python3: no version", "starts")
+	if text := problem.From(err, "")[0].Detail(); strings.Contains(text, "alice") {
+		t.Errorf("the error shows a path: %s", text)
+	}
+
 	t.Setenv("PATH", "/nowhere")
 	missing := m.runner()
 	missing.Path = ""
 	_, err = missing.Resolve(t.Context(), requestOf("six"))
 	failed(t, err, "uv is not on this machine", "uv=="+resolve.UVVersion, "uv_path")
+}
+
+func TestLocal_HashesThatNoLockTakes(t *testing.T) {
+	m, index := newMachine(t), enginetest.StartIndex(t)
+	index.HashByMD5()
+	m.fails(t, at(index, "private-tool"), "Package index gives hashes that no lock takes", index.URL, "private-tool=="+index.Version+" by md5", "#sha256=")
+	_, err := m.runner().Resolve(t.Context(), at(index, "private-tool"))
+	if found := problem.From(err, ""); len(found) != 1 || !slices.Equal(found[0].Path, []any{"index"}) {
+		t.Errorf("the problems are %v", found)
+	}
 }
 
 func TestLocal_NothingOutlivesACancel(t *testing.T) {

@@ -47,3 +47,33 @@ func TestExplain_InstallOfUVSpeaksOfTheLogin(t *testing.T) {
 		}
 	}
 }
+
+// What uv wrote is in no file that a person sees.
+func TestParse_SpeaksOfUVAndNotOfALock(t *testing.T) {
+	_, err := Request{}.parse("six>=1\n")
+	found := problem.From(err, "")
+	if len(found) != 1 || found[0].Title != "uv wrote a lock that cannot be read" || found[0].Path[0] != "requirements" || !strings.Contains(found[0].Detail(), "six") {
+		t.Errorf("the problems are %v", found)
+	}
+}
+
+func TestWeakHashesAreNamedOncePerPackage(t *testing.T) {
+	const text = "six==1.17.0 ; python_version < '4' \\\n    --hash=md5:11 \\\n    --hash=md5:22\nidna==3.10 \\\n    --hash=sha256:33\nfoo==1.0 \\\n    --hash=sha256:44 \\\n    --hash=sha1:55\n"
+	if got, want := strings.Join(weakHashes(text), ", "), "six==1.17.0 by md5, foo==1.0 by sha1"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestFoldersAreLeftOutOfPathsAlone(t *testing.T) {
+	runner := Local{Getenv: func(name string) string {
+		return map[string]string{"HOME": "/home/alice", "PATH": "/usr/bin:/home/alice/.pyenv/shims:relative:/"}[name]
+	}}
+	for text, want := range map[string]string{
+		"at `/usr/bin/python3`": "at `python3`", "/home/alice/.pyenv/shims/python3: 3": "python3: 3", "(/home/alice/x)": "(x)",
+		"https://index.example.com/usr/bin/simple": "https://index.example.com/usr/bin/simple", "https://h:80/home/alice/x": "https://h:80/home/alice/x", "/home/alicen/x": "/home/alicen/x",
+	} {
+		if got := runner.folders()(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (r *remote) do(ctx context.Context, run *buildkit.ErrandRun) error {
 	if err != nil {
 		return err
 	}
-	locked, err := parse(string(text))
+	locked, err := r.request.parse(string(text))
 	if err != nil {
 		return err
 	}

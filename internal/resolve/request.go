@@ -3,13 +3,13 @@ package resolve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/buildkit"
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -85,9 +85,14 @@ func (r Request) files() map[string]string {
 		// Without their hashes: uv would keep those of a version to which files were added since.
 		var pins strings.Builder
 		for _, requirement := range r.Prior.Requirements() {
-			if requirement.Version != "" {
-				pins.WriteString(requirement.Name + "==" + requirement.Version + "\n")
+			if requirement.Version == "" {
+				continue
 			}
+			pins.WriteString(requirement.Name + "==" + requirement.Version)
+			if requirement.Marker != "" {
+				pins.WriteString(" ; " + requirement.Marker)
+			}
+			pins.WriteString("\n")
 		}
 		files[lockFile] = pins.String()
 	}
@@ -190,16 +195,40 @@ func (r Request) hidden() []secret.Value {
 func (r Request) masker() secret.Masker { return secret.NewMasker(r.hidden()...) }
 
 // parse reads what uv wrote.
-func parse(text string) (*lock.Lock, error) {
+func (r Request) parse(text string) (*lock.Lock, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &problem.Problem{Title: "Resolution without a package", Path: []any{"requirements"},
 			Cause:  errors.New("no requirement's marker holds on the target"),
 			Advice: "Require at least one package on the target, or leave `lock` out of the environment to install nothing."}
 	}
+	if weak := weakHashes(text); len(weak) > 0 {
+		return nil, &problem.Problem{Title: "Package index gives hashes that no lock takes", Path: []any{"index"}, Object: strings.Join(r.indexes(), ", "), Cause: errors.New(strings.Join(weak, ", ")),
+			Advice: "pip takes sha256, sha384 and sha512. Let the index give one of them with each file (`#sha256=…`), or no hash at all: uv then reads the file and makes its own."}
+	}
 	locked, err := lock.Parse(text)
 	if err != nil {
-		return nil, &problem.Problem{Title: "uv wrote a lock that cannot be read", Path: []any{"requirements"}, Cause: fmt.Errorf("%w", err),
+		// The lock's own problems speak of a text that nobody sees: only their words are told.
+		return nil, &problem.Problem{Title: "uv wrote a lock that cannot be read", Path: []any{"requirements"}, Cause: errors.New(err.Error()),
 			Advice: "A version of uv other than the one that this release ships may write another form. Leave uv_version out, or report it."}
 	}
 	return locked, nil
+}
+
+var uvHash = lazyregexp.New(`(?m)^(\S+==\S+)|^\s+--hash=([^:\s]+):`)
+
+// weakHashes are the packages that uv locked by hashes that pip does not take, each with the algorithm: uv writes what the
+// index gives.
+func weakHashes(text string) []string {
+	var weak []string
+	name := ""
+	for _, match := range uvHash.FindAllStringSubmatch(text, -1) {
+		switch algorithm := match[2]; algorithm {
+		case "":
+			name = match[1]
+		case "sha256", "sha384", "sha512":
+		default:
+			weak = append(weak, name+" by "+algorithm)
+		}
+	}
+	return slices.Compact(weak)
 }
