@@ -21,7 +21,7 @@ func packageIndexAttribute() schema.Attribute {
 			"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from the daemon's machine: `https://packages.example.com/simple/`. A login, a query and a fragment in it are refused. An `http://` address is taken too: the lock's hashes protect what comes from it, and nothing protects the login."},
 			"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates (text, not a path) that pip trusts for it, in place of all others."},
 			"username":            schema.StringAttribute{Optional: true, MarkdownDescription: "The user name, if the index asks for a login."},
-			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it reaches the build as a secret mount and is in no layer, log or attestation."},
+			"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it reaches the build as a secret mount and is in no layer, log or attestation. pip has it while it builds a source distribution of the lock, whose code can read it."},
 			"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and builds nothing."),
 		}}
 }

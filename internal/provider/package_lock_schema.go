@@ -49,7 +49,7 @@ func (r *packageLockResource) Schema(ctx context.Context, _ resource.SchemaReque
 				MarkdownDescription: "The target's platform by uv's name, such as `x86_64-manylinux_2_28` or `aarch64-manylinux_2_36`. Required without `base`; else the newest that the base's glibc runs, read when the lock is made, and kept. A change resolves again."},
 			"index": lockIndexAttribute(),
 			"only_binary": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
-				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment, whose base must have what builds them: the build backend and, for machine code, a compiler. Default: `true`. A change resolves again."},
+				MarkdownDescription: "Whether to take wheels alone. Source distributions run their code where uv runs, and again as root in the build of an environment, whose base must have what builds them: the build backend and, for machine code, a compiler. Their code can read the login of `index`: the plan warns. Default: `true`. A change resolves again."},
 			"exclude_newer": schema.StringAttribute{Optional: true, Validators: []validator.String{timestamp()},
 				MarkdownDescription: "Leaves out files that were uploaded after this time (RFC 3339), and those of which the index does not tell when they were. Another instant resolves again."},
 			"upgrade_trigger": schema.MapAttribute{Optional: true, ElementType: types.StringType,
@@ -78,7 +78,7 @@ func lockIndexAttribute() schema.Attribute {
 	for name, own := range map[string]schema.Attribute{
 		"url":                 schema.StringAttribute{Required: true, MarkdownDescription: "The simple index, as seen from where uv runs: `https://packages.example.com/simple/`. A login, a query and a fragment in it are refused."},
 		"ca_certificates":     schema.StringAttribute{Optional: true, MarkdownDescription: "PEM certificates that uv trusts, in place of all others; with `extra_urls`, for those too."},
-		"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it is given to uv in its environment, for the host of `url` alone, and is in no file, log or lock."},
+		"password_wo":         schema.StringAttribute{Optional: true, WriteOnly: true, Sensitive: true, MarkdownDescription: "The password or token. Write-only; it is given to uv in its environment, which sends it to the host of `url` alone, and is in no file, log or lock. With `only_binary = false` the code of source distributions can read it."},
 		"password_wo_version": versionAttribute("Raise it to say that the password changed. A change updates in place and resolves nothing."),
 		"extra_urls": schema.ListAttribute{Optional: true, ElementType: types.StringType, Validators: []validator.List{noNulls{}},
 			MarkdownDescription: "Further indexes, asked in this order after `url`. A package comes from the first index that has it, so that no other can put one of the same name in its place. Without a login."},

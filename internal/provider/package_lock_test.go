@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
+	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
@@ -193,6 +194,30 @@ func TestPackageLock_UnknownRequirement(t *testing.T) {
 		})))), plancheck.ResourceActionUpdate, plancheck.ExpectUnknownValue(lockAddress, tfjsonpath.New("content"))),
 		planned(b.step(config(`"lib"`), lockedPackages(map[string]string{"lib": "1.0"})), plancheck.ResourceActionUpdate),
 	)
+}
+
+// TestPackageLock_WarnsOfCodeThatSeesTheLogin: with wheels alone, and without a login, there is nothing to say.
+func TestPackageLock_WarnsOfCodeThatSeesTheLogin(t *testing.T) {
+	const summary = "Source distributions can read the login of the index"
+	b := newLockBench(t, newStackWithoutEngine(t))
+	for name, tt := range map[string]struct {
+		config string
+		warns  bool
+	}{
+		"source and login": {b.lock(`"app"`, "only_binary = false"), true},
+		"wheels":           {b.lock(`"app"`, "only_binary = true"), false},
+		"no login":         {strings.Replace(b.lock(`"app"`, "only_binary = false"), fmt.Sprintf("username = %q, password_wo = var.password,", b.index.Username), "", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.forget()
+			b.runUntil(t, func(*terraform.State) error {
+				if tt.warns {
+					b.warned(t, summary, "index.password_wo is there")
+				}
+				return nil
+			}, resource.TestStep{Config: tt.config, ConfigVariables: password(enginetest.IndexPassword), PlanOnly: true, ExpectNonEmptyPlan: true})
+		})
+	}
 }
 
 func TestPackageLock_RefusedAtPlan(t *testing.T) {

@@ -25,6 +25,17 @@ func (r *packageLockResource) ValidateConfig(ctx context.Context, req resource.V
 	validateLockRunner(config, &resp.Diagnostics)
 	appendProblems(&resp.Diagnostics, packageIndexFaults("index", config.Index).Err(), "Invalid index")
 	validateLogins(config.Base, types.StringNull(), loginBlock{"base", "base_registry", config.BaseRegistry}, loginBlock{}, &resp.Diagnostics)
+	warnOfForeignCode(config, &resp.Diagnostics)
+}
+
+// warnOfForeignCode says who else sees the login of the index: what builds a source distribution runs in uv's own process
+// tree, and could read a file or an argument as well.
+func warnOfForeignCode(config packageLockModel, diagnostics *diag.Diagnostics) {
+	if config.OnlyBinary.IsNull() || config.OnlyBinary.IsUnknown() || config.OnlyBinary.ValueBool() || member[types.String](config.Index, "username").IsNull() {
+		return
+	}
+	diagnostics.AddAttributeWarning(path.Root("only_binary"), "Source distributions can read the login of the index",
+		"only_binary = false runs code of each package that has no wheel, as the user and in the environment of uv, and index.password_wo is there. Give index a login that may read packages and nothing else, and take it back if you doubt one of them; or publish wheels and leave only_binary out.")
 }
 
 // maxUnread keeps a file of something else from drowning its reader.
