@@ -317,7 +317,7 @@ def report(seen):
 
 def lines(found):
     for row in found["rows"]:
-        yield "{:<4} {:<16}{}".format("ok" if row["ok"] else "FAIL", row["id"], row["message"] or "").rstrip()
+        yield "{} {} {}".format("ok" if row["ok"] else "FAIL", row["id"], row["message"] or "").rstrip()
 
 
 def options():

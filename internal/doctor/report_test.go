@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -25,6 +26,20 @@ func rowOf(t *testing.T, report map[string]any, i int) map[string]any {
 		t.Fatalf("there is no row %d in %v", i, report)
 	}
 	return row
+}
+
+func TestSchemaHasTheNameThatOthersKnow(t *testing.T) {
+	text, err := os.ReadFile("report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if want := "https://datalayer.io/schemas/environments/v1alpha1/doctor-report.json"; schema["$id"] != want {
+		t.Errorf("its $id is %v, want %s", schema["$id"], want)
+	}
 }
 
 func TestParseReadsEachField(t *testing.T) {
