@@ -20,6 +20,7 @@ func TestMadeForIsWhatTheHeaderSays(t *testing.T) {
 		"no header":          {requirement, lock.Target{}},
 		"uv":                 {uv("--generate-hashes --python-version 3.13 --python-platform x86_64-manylinux_2_28"), lock.Target{Python: "3.13", Platform: "linux/amd64", PythonPlatform: "x86_64-manylinux_2_28"}},
 		"uv, equals signs":   {uv("--python-version=3.12.4 --python-platform=aarch64-unknown-linux-gnu"), lock.Target{Python: "3.12.4", Platform: "linux/arm64", PythonPlatform: "aarch64-unknown-linux-gnu"}},
+		"uv, short option":   {uv("-p 3.12 --generate-hashes"), lock.Target{Python: "3.12"}},
 		"uv, Linux":          {uv("--python-platform linux"), lock.Target{Platform: "linux/amd64", PythonPlatform: "linux"}},
 		"uv, macOS":          {uv("--python-platform aarch64-apple-darwin"), lock.Target{Platform: "aarch64-apple-darwin"}},
 		"uv, Windows":        {uv("--python-platform windows"), lock.Target{Platform: "windows"}},

@@ -29,6 +29,9 @@ func TestLibcRefusesWhatItCannotRun(t *testing.T) {
 	}{
 		{bookworm, "x86_64-manylinux_2_36", ""}, {bookworm, "x86_64-manylinux_2_28", ""}, {bookworm, "aarch64-manylinux2014", ""}, {bookworm, "linux", ""},
 		{bookworm, "x86_64-unknown-linux-gnu", ""}, {bookworm, "riscv64-unknown-linux", ""}, {bookworm, "", ""}, {lock.Libc{}, "x86_64-unknown-linux-musl", ""},
+		{lock.Libc{Name: lock.Glibc, Version: "2.17"}, "x86_64-manylinux2014", ""},
+		{lock.Libc{Name: lock.Glibc, Version: "2.16"}, "x86_64-manylinux2014", "it needs glibc 2.17, and the base has glibc 2.16"},
+		{lock.Libc{Name: lock.Glibc, Version: "2.27"}, "linux", "it needs glibc 2.28, and the base has glibc 2.27"},
 		{alpine, "x86_64-unknown-linux-musl", ""}, {alpine, "x86_64-musllinux_1_2", ""},
 		{bookworm, "x86_64-manylinux_2_38", "it needs glibc 2.38, and the base has glibc 2.36"},
 		{bookworm, "x86_64-unknown-linux-musl", "it is for musl, and the base has glibc 2.36"},
