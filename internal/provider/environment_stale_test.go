@@ -44,6 +44,17 @@ func TestStaleLock_AtPlan(t *testing.T) {
 	})
 }
 
+// TestStaleLock_ForksForOtherTargetsAreNotIt: a lock for several Pythons has other versions for each.
+func TestStaleLock_ForksForOtherTargetsAreNotIt(t *testing.T) {
+	s := newStackWithoutEngine(t)
+	forks := forkedKernel + "ipykernel==7.4.0 ; python_full_version >= '3.10' --hash=sha256:" + strings.Repeat("a", 64) + "\n"
+	config := s.config(fmt.Sprintf("lock = %q\n  python_version = \"3.13\"\n  base_packages = { ipykernel = \"7.4.0\" }", forks))
+	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{Config: config, PlanOnly: true, ExpectNonEmptyPlan: true})
+}
+
+// forkedKernel is what a lock for several targets has for some that no base is.
+var forkedKernel = "ipykernel==6.31.0 ; python_full_version < '3.10' --hash=sha256:" + strings.Repeat("b", 64) + "\nipykernel==7.3.0 ; sys_platform == 'win32' --hash=sha256:" + strings.Repeat("c", 64) + "\n"
+
 // TestStaleLock_AtApplyByTheLabelsOfTheBase gives the plan nothing to compare with: base and environment are made in one
 // apply, and the labels of the base are read before anything is built on it.
 func TestStaleLock_AtApplyByTheLabelsOfTheBase(t *testing.T) {
@@ -79,6 +90,7 @@ func TestStaleLock_AtApplyByTheLabelsOfTheBase(t *testing.T) {
 			pushed()
 		})
 	}
+	s.runUntil(t, func(*terraform.State) error { return nil }, resource.TestStep{Config: on(forkedKernel+testdata(t, "six.lock"), "")})
 }
 
 // TestStaleLock_AtApplyByThePythonOfTheBase has a base without labels: what the build finds in it is compared.
