@@ -12,6 +12,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -54,7 +55,7 @@ type addresses struct{ asked []string }
 
 func (a *addresses) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.asked = append(a.asked, r.URL.String())
-	return nil, errors.New("not sent")
+	return nil, retry.Final(errors.New("not sent"))
 }
 
 func TestWhereRequestsGo(t *testing.T) {
@@ -130,7 +131,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 		"unauthorized":      {e2btest.Fault{Status: 401, Message: "no"}, 1, 1, false, false, "E2B_API_KEY", "E2B_API_KEY"},
 		"forbidden":         {e2btest.Fault{Status: 403, Message: "no"}, 1, 1, false, false, "may not do this", "may not do this"},
 		"limited, time":     {e2btest.Fault{Status: 429, Header: limited, Message: "Rate limit exceeded"}, 4, 4, false, false, "-parallelism=1", "-parallelism=1"},
-		"limited too long":  {e2btest.Fault{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Message: "Rate limit exceeded"}, 1, 1, false, false, "Rate limit exceeded", "Rate limit exceeded"},
+		"limited too long":  {e2btest.Fault{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Message: "Rate limit exceeded"}, 1, 1, false, false, "Rate limit exceeded: it asks to wait 1h0m0s, and no more than 2m0s", "it asks to wait 1h0m0s"},
 		"server error":      {e2btest.Fault{Status: 500, Message: "internal"}, 4, 1, false, true, "500 Internal Server Error", "500 Internal Server Error"},
 		"gateway":           {e2btest.Fault{Status: 502, Body: "<html>", Header: map[string]string{"Content-Type": "text/html"}}, 4, 1, false, true, "502 Bad Gateway: a page of HTML", "the service failed"},
 		"reset":             {e2btest.Fault{Reset: true}, 4, 1, false, true, "can be reached", "can be reached"},
@@ -179,11 +180,27 @@ func TestWhatIsAskedAgain(t *testing.T) {
 					t.Errorf("%s: %q is missing in:\n%s", route, words, p.Detail())
 				}
 				w.asked(t, route, want)
-				if name == "limited, time" && !slices.Equal(w.clock.Slept(), []time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second}) {
-					t.Errorf("%s: waited %v", route, w.clock.Slept())
+				if slept := w.clock.Slept(); name == "limited, time" && (len(slept) != 3 || slices.Min(slept) < 7*time.Second || slices.Max(slept) > 10500*time.Millisecond) {
+					t.Errorf("%s: waited %v", route, slept)
 				}
 			}
 		})
+	}
+}
+
+// C03: a pause that E2B asks for is made if the operation has the time for it.
+func TestALongPauseIsMadeWithinTheOperationsTime(t *testing.T) {
+	for within, says := range map[time.Duration]string{time.Hour: "", 9 * time.Minute: "Rate limit exceeded: it asks to wait 10m0s, and "} {
+		w := newWorld(t, e2btest.Options{})
+		id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+		w.Inject(e2btest.Fault{Route: "GET /templates/{templateID}", Status: 429, Header: map[string]string{"Retry-After": "600"}, Message: "Rate limit exceeded"})
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		_, err := w.client.Template(ctx, id)
+		slept := w.clock.Slept()
+		if says == "" && (err != nil || len(slept) != 1 || slept[0] < 10*time.Minute) || says != "" && (err == nil || !strings.Contains(err.Error(), says) || len(slept) > 0) {
+			t.Errorf("within %s: %v after %v", within, err, slept)
+		}
 	}
 }
 

@@ -58,11 +58,11 @@ func Transient(err error) bool {
 	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && e.Transient()
 }
 
-// Unclear tells whether a request that changes something may have been carried out although it failed: the answer was
-// lost or cut short, or came from a gateway. A look at the object decides.
+// Unclear tells whether a request that changes something may have been carried out although it failed: see
+// [retry.Failure.Unclear].
 func Unclear(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && !e.Unsent() && (e.Status == 0 || e.Status >= 500 || e.Spoiled)
+	return errors.As(err, &e) && e.Unclear()
 }
 
 // refused is an answer outside 2xx.

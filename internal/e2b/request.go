@@ -96,14 +96,17 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			return nil, before
 		}
 		before = failed
-		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
+		wait, ends := c.retry.Pause(ctx, attempt, failed.retryAfter)
+		again := ends == nil
 		switch {
 		case k.slot && failed.Status == http.StatusTooManyRequests && failed.retryAfter == 0:
 			wait, again = retry.Jitter(min(slotPause<<min(slots, 8), slotPauseMax)), ctx.Err() == nil
 			slots++
 			c.logger.InfoContext(ctx, "E2B has no free slot, waiting for one", "answer", failed.Message, "wait", wait)
+		case !k.repeatable(failed):
+			again = false
 		default:
-			again = again && k.repeatable(failed)
+			failed.Because(ends)
 			attempt++
 		}
 		if !again {
@@ -141,7 +144,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 	case err != nil:
 		return nil, k.spoiled(response.StatusCode, fmt.Errorf("the answer was cut short: %w", err))
 	case len(content) > maxBody:
-		return nil, k.failed(fmt.Errorf("the answer is larger than %d bytes", maxBody))
+		return nil, k.failed(retry.Final(fmt.Errorf("the answer is larger than %d bytes", maxBody)))
 	case k.base == nil && isHTML(response):
 		return nil, k.spoiled(response.StatusCode, errors.New(htmlPage))
 	case k.into != nil:
@@ -174,7 +177,7 @@ func (c *Client) open(ctx context.Context, k call) (*http.Response, *Error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, k.method, address, body)
 	if err != nil {
-		return nil, k.failed(errors.New("the address of the request cannot be read"))
+		return nil, k.failed(retry.Final(errors.New("the address of the request cannot be read")))
 	}
 	for name, values := range k.header {
 		request.Header[name] = values
@@ -221,7 +224,7 @@ func (c *Client) paged(ctx context.Context, k call, take func(*answer) (more boo
 			return nil
 		}
 		if seen[next] {
-			return k.failed(errors.New("the list does not end: a page names itself as the next"))
+			return k.failed(retry.Final(errors.New("the list does not end: a page names itself as the next")))
 		}
 		seen[next] = true
 		k.query.Set("nextToken", next)

@@ -18,6 +18,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // maxTags bounds what is listed of one repository, with tags or without.
@@ -78,7 +79,7 @@ func (a *api) describe(ctx context.Context, tagOrDigest string) (types.ImageDeta
 		return types.ImageDetail{}, a.failed("DescribeImages", tagOrDigest, err)
 	}
 	if len(answer.ImageDetails) == 0 || aws.ToString(answer.ImageDetails[0].ImageDigest) == "" {
-		return types.ImageDetail{}, a.failed("DescribeImages", tagOrDigest, errors.New("the answer names no image"))
+		return types.ImageDetail{}, a.failed("DescribeImages", tagOrDigest, retry.Final(errors.New("the answer names no image")))
 	}
 	return answer.ImageDetails[0], nil
 }
@@ -100,7 +101,7 @@ func (a *api) Manifest(ctx context.Context, tagOrDigest string) (image.Descripto
 		return image.Descriptor{}, nil, a.refused("BatchGetImage", tagOrDigest, failure)
 	}
 	if len(answer.Images) == 0 || aws.ToString(answer.Images[0].ImageManifest) == "" {
-		return image.Descriptor{}, nil, a.failed("BatchGetImage", tagOrDigest, errors.New("the answer holds no manifest"))
+		return image.Descriptor{}, nil, a.failed("BatchGetImage", tagOrDigest, retry.Final(errors.New("the answer holds no manifest")))
 	}
 	return image.Descriptor{MediaType: aws.ToString(answer.Images[0].ImageManifestMediaType)}, []byte(*answer.Images[0].ImageManifest), nil
 }
@@ -182,7 +183,7 @@ func (a *api) remove(ctx context.Context, tagOrDigest string) error {
 		return nil
 	}
 	if len(answer.ImageIds)+len(answer.Failures) == 0 {
-		return a.failed("BatchDeleteImage", tagOrDigest, errors.New("the answer names no image"))
+		return a.failed("BatchDeleteImage", tagOrDigest, retry.Final(errors.New("the answer names no image")))
 	}
 	for _, failure := range answer.Failures {
 		if failure.FailureCode != types.ImageFailureCodeImageNotFound {

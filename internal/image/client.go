@@ -111,7 +111,7 @@ func New(o Options) *Client {
 		o.UserAgent = "terraform-provider-datalayer"
 	}
 	c.auth = &auth.Client{
-		Client: &http.Client{Transport: o.Transport},
+		Client: &http.Client{Transport: o.Transport, CheckRedirect: followed},
 		Cache:  renewing{auth.NewCache(), c.ended},
 		Credential: func(ctx context.Context, hostport string) (auth.Credential, error) {
 			return c.credential(ctx, o.Credentials, hostport)
@@ -135,6 +135,20 @@ func NewTransport() http.RoundTripper {
 	return transport
 }
 
+// maxRedirects is how many redirects are followed, as in net/http.
+const maxRedirects = 10
+
+// followed refuses a redirect that leads nowhere.
+func followed(request *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= maxRedirects:
+		return retry.Final(fmt.Errorf("it redirects more than %d times", maxRedirects))
+	case request.URL.Scheme != "https" && request.URL.Scheme != "http":
+		return retry.Final(fmt.Errorf("it redirects to an address of %q, which is not of the web", request.URL.Scheme))
+	}
+	return nil
+}
+
 // Format keeps what was sent out of every way of printing a client.
 func (c *Client) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, "image.Client") }
 
@@ -148,7 +162,7 @@ func (c *Client) credential(ctx context.Context, source Credentials, hostport st
 	}
 	found, err := source.Credential(ctx, host)
 	if err != nil {
-		return auth.EmptyCredential, ofCredential(err)
+		return auth.EmptyCredential, retry.Final(ofCredential(err))
 	}
 	c.mu.Lock()
 	c.sent[hostport] = found
@@ -218,8 +232,12 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			return nil, before
 		}
 		before = failed
-		wait, again := c.retry.Pause(ctx, attempt, failed.retryAfter)
-		if !again || !repeatable(k.method, failed) {
+		if !repeatable(k.method, failed) {
+			return nil, failed
+		}
+		wait, ends := c.retry.Pause(ctx, attempt, failed.retryAfter)
+		if ends != nil {
+			failed.Because(ends)
 			return nil, failed
 		}
 		c.logger.DebugContext(ctx, "registry request is repeated", "error", failed.Error(), "wait", wait)
@@ -254,7 +272,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, k.method, target.String(), body)
 	if err != nil {
-		return nil, k.failed(err)
+		return nil, k.failed(retry.Final(err))
 	}
 	if k.accept != "" {
 		request.Header.Set("Accept", k.accept)
@@ -277,7 +295,7 @@ func (c *Client) once(ctx context.Context, k call) (*answer, *Error) {
 	case err != nil:
 		return nil, k.spoiled(fmt.Errorf("the answer was cut short: %w", err))
 	case len(content) > maxBody:
-		return nil, k.failed(fmt.Errorf("the answer is larger than %d bytes", maxBody))
+		return nil, k.failed(retry.Final(fmt.Errorf("the answer is larger than %d bytes", maxBody)))
 	case k.check != nil:
 		if err := k.check(got); err != nil {
 			return nil, k.spoiled(err)

@@ -61,11 +61,10 @@ func Denied(err error) bool {
 	return errors.As(err, &e) && e.Denied()
 }
 
-// Transient tells whether the same request may succeed later: see [retry.Failure.Transient]. A request that took all the
-// time that its caller had is not made again.
+// Transient tells whether the same request may succeed later: see [retry.Failure.Transient].
 func Transient(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && e.Transient()
+	return errors.As(err, &e) && !errors.Is(err, context.Canceled) && e.Transient()
 }
 
 // incomplete takes the meaning "gone" from a 404 for something that an image lists: the image itself is there.

@@ -14,6 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 const (
@@ -157,13 +158,13 @@ func (c *Client) listTags(ctx context.Context, repo reference.Repository) (tags 
 		}
 		next, err := nextPage(got)
 		if err != nil {
-			return nil, "", k.failed(err)
+			return nil, "", k.failed(retry.Final(err))
 		}
 		if next == nil {
 			return tags, "", nil
 		}
 		if !fresh {
-			return nil, "", k.failed(fmt.Errorf("the registry repeats a page of tags"))
+			return nil, "", k.failed(retry.Final(errors.New("the registry repeats a page of tags")))
 		}
 		k.url = next
 	}

@@ -173,13 +173,13 @@ func (s *stack) breakWith(choose chooser) func() {
 }
 
 // refusing answers every request of this method whose path holds part with this status and body. It asks for more
-// patience than the provider has, so that nothing waits to ask again.
+// time than any operation has, so that nothing waits to ask again.
 func refusing(method, part string, status int, body string) chooser {
 	return func(r *http.Request) *enginetest.FaultResponse {
 		if r.Method != method || !strings.Contains(r.URL.Path, part) {
 			return nil
 		}
-		return &enginetest.FaultResponse{Status: status, Header: http.Header{"Retry-After": {"600"}}, Body: body}
+		return &enginetest.FaultResponse{Status: status, Header: http.Header{"Retry-After": {"36000"}}, Body: body}
 	}
 }
 

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
-	"syscall"
 )
 
 // Failure is what all services have in common in a request that failed.
@@ -41,6 +39,14 @@ func (f Failure) Line(request string) string {
 	return strings.Join(parts, ": ")
 }
 
+// Because adds why the request is not made again, where that says more than the failure itself: the service asks for a
+// longer pause than there is time for.
+func (f *Failure) Because(ends error) {
+	if long, is := errors.AsType[*TooLong](ends); is {
+		f.Cause = errors.Join(f.Cause, long)
+	}
+}
+
 // Unwrap gives the cause.
 func (f Failure) Unwrap() error { return f.Cause }
 
@@ -49,8 +55,8 @@ func (f Failure) Denied() bool {
 	return f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden
 }
 
-// Transient tells whether the same request may succeed later: 429, 5xx, a broken or refused connection, a time-out of the
-// network, an answer cut short. What the caller itself ended is not.
+// Transient tells whether the same request may succeed later: 429, 5xx, an answer cut short, and every failure of the
+// network but those that come again however often it is asked: see permanent. What the caller cancelled is not.
 func (f Failure) Transient() bool {
 	switch {
 	case errors.Is(f.Cause, context.Canceled):
@@ -60,13 +66,13 @@ func (f Failure) Transient() bool {
 	case f.Status != 0:
 		return f.Status == http.StatusTooManyRequests || f.Status >= 500
 	}
-	for _, broken := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(f.Cause, broken) {
-			return true
-		}
-	}
-	var network net.Error
-	return errors.As(f.Cause, &network) && network.Timeout()
+	return f.Cause != nil && !permanent(f.Cause)
+}
+
+// Unclear tells whether a request that changes something may have been carried out although it failed: the answer was
+// lost or cut short, or came from a gateway. A look at the object decides.
+func (f Failure) Unclear() bool {
+	return !f.Unsent() && (f.Status == 0 || f.Status >= 500 || f.Spoiled)
 }
 
 // Unsent tells whether the request surely never reached the service.

@@ -4,6 +4,8 @@ package retry
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -12,8 +14,11 @@ import (
 	"time"
 )
 
-// longest is the longest pause before a request is repeated. A service that asks for more is not waited for.
+// longest is the longest pause where no deadline says how long may be waited.
 const longest = 2 * time.Minute
+
+// spread is the most that is added to a pause that a service asks for.
+const spread = 10 * time.Second
 
 // Policy says how often a request is made that fails in passing, and how long to wait in between: Base doubled at each
 // attempt, with jitter, or what the service asks for.
@@ -40,24 +45,49 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
-// Pause tells whether to make a request again after its attempt (counted from 1) failed, and how long to wait first:
-// asked, if the service asks for a time, else a time that grows. No pause is begun that is longer than two minutes or
-// that outlasts ctx.
-func (p Policy) Pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration, bool) {
-	if attempt >= p.Attempts || ctx.Err() != nil {
-		return 0, false
+// ErrEnough says that a request was made often enough, or that no time is left for another.
+var ErrEnough = errors.New("no further attempt is made")
+
+// TooLong says that a service asks for a longer pause than there is time for.
+type TooLong struct {
+	// Asked is what the service asks for, Left what remains until the deadline; zero where there is none.
+	Asked, Left time.Duration
+}
+
+// Error gives both times.
+func (e *TooLong) Error() string {
+	if e.Left == 0 {
+		return fmt.Sprintf("it asks to wait %s, and no more than %s is waited here", e.Asked, longest)
 	}
-	wait := asked
-	if wait <= 0 {
-		wait = Jitter(p.Base << (attempt - 1))
+	return fmt.Sprintf("it asks to wait %s, and %s is left of the time that this may take", e.Asked, e.Left.Round(time.Second))
+}
+
+// Pause tells how long to wait before a request is made again whose attempt (counted from 1) failed: a time that grows,
+// or as long as the service asks and a little more. No pause is begun that outlasts ctx or, where ctx has no deadline,
+// two minutes. An error says why the request is not made again: ErrEnough, that of ctx, or a *TooLong.
+func (p Policy) Pause(ctx context.Context, attempt int, asked time.Duration) (time.Duration, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
 	}
-	if wait > longest {
-		return 0, false
+	if attempt >= p.Attempts {
+		return 0, ErrEnough
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
-		return 0, false
+	left, most := time.Duration(0), longest
+	if deadline, ok := ctx.Deadline(); ok {
+		left = max(time.Until(deadline), 1)
+		most = left
 	}
-	return wait, true
+	switch wait := Jitter(p.Base << (attempt - 1)); {
+	case asked > most:
+		return 0, &TooLong{asked, left}
+	case asked > 0:
+		// Never earlier than asked, not all at the same moment, and not so late that no time is left for the request.
+		return asked + rand.N(min(asked/2, (most-asked)/2, spread)+1), nil
+	case wait > most:
+		return 0, ErrEnough
+	default:
+		return wait, nil
+	}
 }
 
 // Jitter spreads a pause between half and one and a half of it, so that clients that failed together do not return

@@ -2,8 +2,18 @@ package retry_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,30 +54,124 @@ func TestAfterReadsEverySpelling(t *testing.T) {
 func TestPauseGrowsAndEnds(t *testing.T) {
 	p := retry.Policy{}.WithDefaults()
 	for attempt, base := range map[int]time.Duration{1: p.Base, 2: 2 * p.Base, 3: 4 * p.Base} {
-		wait, again := p.Pause(t.Context(), attempt, 0)
-		if !again || wait < base/2 || wait > base*3/2 {
-			t.Errorf("attempt %d: %s, %v", attempt, wait, again)
+		wait, ends := p.Pause(t.Context(), attempt, 0)
+		if ends != nil || wait < base/2 || wait > base*3/2 {
+			t.Errorf("attempt %d: %s, %v", attempt, wait, ends)
 		}
 	}
-	if _, again := p.Pause(t.Context(), 4, 0); again {
-		t.Error("a fifth attempt is made")
+	if _, ends := p.Pause(t.Context(), 4, 0); !errors.Is(ends, retry.ErrEnough) {
+		t.Errorf("a fifth attempt: %v", ends)
 	}
-	if wait, again := p.Pause(t.Context(), 1, 7*time.Second); !again || wait != 7*time.Second {
-		t.Errorf("waits %s when asked for 7 s", wait)
-	}
-	if _, again := p.Pause(t.Context(), 1, time.Hour); again {
-		t.Error("waits an hour")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, again := p.Pause(ctx, 1, 100*time.Second); again {
-		t.Error("begins a pause that outlasts the context")
-	}
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, again := p.Pause(ctx, 1, time.Second); again {
-		t.Error("goes on after the context ended")
+	if _, ends := p.Pause(ctx, 1, time.Second); !errors.Is(ends, context.Canceled) {
+		t.Errorf("after the context ended: %v", ends)
 	}
 	if err := retry.Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("Sleep in an ended context gives %v", err)
 	}
+}
+
+// A pause that is asked for is made as far as the time allows, and never cut short.
+func TestAnAskedPauseIsHonouredWithinTheTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		deadline, asked time.Duration
+		most            time.Duration
+		says            string
+	}{
+		"short":                         {time.Hour, 7 * time.Second, 10500 * time.Millisecond, ""},
+		"long":                          {time.Hour, 10 * time.Minute, 10*time.Minute + 10*time.Second, ""},
+		"about all that is left":        {time.Minute, 59 * time.Second, 59500 * time.Millisecond, ""},
+		"longer than what is left":      {time.Minute, 61 * time.Second, 0, "it asks to wait 1m1s, and "},
+		"far longer than what is left":  {time.Hour, 3 * time.Hour, 0, " is left of the time that this may take"},
+		"without a deadline":            {0, 100 * time.Second, 110 * time.Second, ""},
+		"too long without any deadline": {0, time.Hour, 0, "it asks to wait 1h0m0s, and no more than 2m0s is waited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := retry.Policy{}.WithDefaults()
+			ctx := t.Context()
+			if tt.deadline > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+				defer cancel()
+			}
+			waits := map[time.Duration]bool{}
+			for range 20 {
+				wait, ends := p.Pause(ctx, 1, tt.asked)
+				var long *retry.TooLong
+				if errors.As(ends, &long) != (tt.says != "") || ends != nil && !strings.Contains(ends.Error(), tt.says) {
+					t.Fatalf("%s, %v", wait, ends)
+				}
+				if ends == nil && (wait < tt.asked || wait > tt.most) {
+					t.Errorf("waits %s, want %s to %s", wait, tt.asked, tt.most)
+				}
+				waits[wait] = true
+			}
+			if len(waits) < 2 && tt.says == "" {
+				t.Error("everybody waits equally long")
+			}
+		})
+	}
+}
+
+func TestTransientIsWhatMayPass(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	// A real refusal of each kind that crypto/tls keeps to itself.
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	get := func(address string, config *tls.Config) error {
+		transport := &http.Transport{TLSClientConfig: config}
+		defer transport.CloseIdleConnections()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			return err
+		}
+		response, err := (&http.Client{Transport: transport}).Do(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err
+	}
+	for name, tt := range map[string]struct {
+		failure retry.Failure
+		want    bool
+	}{
+		"429":                    {retry.Failure{Status: 429}, true},
+		"503":                    {retry.Failure{Status: 503}, true},
+		"404":                    {retry.Failure{Status: 404}, false},
+		"cut short":              {retry.Failure{Status: 200, Spoiled: true, Cause: io.ErrUnexpectedEOF}, true},
+		"nothing known":          {retry.Failure{Message: "the token service answered 404"}, false},
+		"cancelled":              {retry.Failure{Cause: fmt.Errorf("x: %w", context.Canceled)}, false},
+		"time-out":               {retry.Failure{Cause: context.DeadlineExceeded}, true},
+		"dial time-out":          {retry.Failure{Cause: dial(os.ErrDeadlineExceeded)}, true},
+		"connection refused":     {retry.Failure{Cause: dial(syscall.ECONNREFUSED)}, true},
+		"no route to host":       {retry.Failure{Cause: dial(syscall.EHOSTUNREACH)}, true},
+		"network is unreachable": {retry.Failure{Cause: dial(syscall.ENETUNREACH)}, true},
+		"end":                    {retry.Failure{Cause: io.EOF}, true},
+		"stream of HTTP/2":       {retry.Failure{Cause: errors.New("stream error: stream ID 1; REFUSED_STREAM")}, true},
+		"server closes HTTP/2":   {retry.Failure{Cause: errors.New("http2: server sent GOAWAY and closed the connection")}, true},
+		"names fail in passing":  {retry.Failure{Cause: dial(&net.DNSError{Err: "server misbehaving", IsTemporary: true})}, true},
+		"names not in time":      {retry.Failure{Cause: dial(&net.DNSError{Err: "i/o timeout", IsTimeout: true, IsNotFound: true})}, true},
+		"no such host":           {retry.Failure{Cause: dial(&net.DNSError{Err: "no such host", IsNotFound: true})}, false},
+		"not an address":         {retry.Failure{Cause: dial(&net.AddrError{Err: "missing port in address"})}, false},
+		"malformed address":      {retry.Failure{Cause: get("http://[::1", nil)}, false},
+		"untrusted certificate":  {retry.Failure{Cause: get(server.URL, nil)}, false},
+		"plain HTTP for TLS":     {retry.Failure{Cause: get(strings.Replace(plain(t), "http:", "https:", 1), nil)}, false},
+		"alert":                  {retry.Failure{Cause: get(server.URL, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10})}, false},
+		"passing alert":          {retry.Failure{Cause: &net.OpError{Op: "remote error", Err: tls.AlertError(80)}}, true},
+		"our own":                {retry.Failure{Cause: &url.Error{Op: "Get", Err: retry.Final(errors.New("too many redirects"))}}, false},
+	} {
+		if got := tt.failure.Transient(); got != tt.want {
+			t.Errorf("%s: %t: %v", name, got, tt.failure.Cause)
+		}
+	}
+}
+
+// plain is the address of a server without TLS.
+func plain(t *testing.T) string {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	return server.URL
 }
