@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -54,9 +55,31 @@ func (c *Cloud) signer(r *http.Request, region, service string, call *Call) (p *
 		return nil, body, &failure{http.StatusBadRequest, name, "The security token included in the request is expired"}
 	}
 	if again := resigned(r, body, p, scope[0], region, service, fields["SignedHeaders"]); again != r.Header.Get("Authorization") {
-		return nil, body, &failure{http.StatusForbidden, "SignatureDoesNotMatch", "The request signature we calculated does not match the signature you provided."}
+		mismatch := &failure{http.StatusForbidden, "SignatureDoesNotMatch", mismatched(r, body, fields["SignedHeaders"], strings.Join(scope[1:5], "/"))}
+		if service == "ecr" {
+			mismatch.status, mismatch.code = http.StatusBadRequest, "InvalidSignatureException"
+		}
+		return nil, body, mismatch
 	}
 	return p, body, nil
+}
+
+// mismatched is what AWS says of a signature that is not the secret's: it shows the whole request as it was signed, the
+// session token included.
+func mismatched(r *http.Request, body []byte, signed, scope string) string {
+	var text strings.Builder
+	text.WriteString("The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.\n\n")
+	fmt.Fprintf(&text, "The Canonical String for this request should have been\n'%s\n%s\n%s\n", r.Method, r.URL.Path, r.URL.RawQuery)
+	for name := range strings.SplitSeq(signed, ";") {
+		value := r.Header.Get(name)
+		if name == "host" {
+			value = r.Host
+		}
+		fmt.Fprintf(&text, "%s:%s\n", name, value)
+	}
+	fmt.Fprintf(&text, "\n%s\n%x'\n\n", signed, sha256.Sum256(body))
+	fmt.Fprintf(&text, "The String-to-Sign should have been\n'AWS4-HMAC-SHA256\n%s\n%s\n%s'\n", r.Header.Get("X-Amz-Date"), scope, strings.Repeat("0", 64))
+	return text.String()
 }
 
 // resigned is the Authorization header that the holder of the secret makes for the request.

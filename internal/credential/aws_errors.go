@@ -16,7 +16,9 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
 // AWSError is an answer of AWS that is no success.
@@ -60,23 +62,51 @@ func ReadAWSError(err error) *AWSError {
 		e.Operation, e.cause = operation.ServiceID+" "+operation.OperationName, operation.Err
 	}
 	var answer *awshttp.ResponseError
+	var asked *http.Request
 	if errors.As(err, &answer) {
 		e.Status = answer.HTTPStatusCode()
+		if answer.Response != nil && answer.Response.Response != nil {
+			asked = answer.Response.Request
+		}
 	}
 	var said smithy.APIError
 	if errors.As(err, &said) {
-		e.Code, e.Message = said.ErrorCode(), strings.Join(strings.Fields(said.ErrorMessage()), " ")
+		e.Code, e.Message = said.ErrorCode(), quoted(said.ErrorMessage(), asked)
 	}
 	if e.Code == plainCode {
 		e.Code = ""
 	}
 	if e.misread() && e.Message == "" {
 		e.Message = "the answer is not understood"
-		if answer != nil && answer.Response != nil && answer.Response.Request != nil {
-			e.Message = "the answer of " + answer.Response.Request.URL.Host + " is not understood"
+		if asked != nil {
+			e.Message = "the answer of " + asked.URL.Host + " is not understood"
 		}
 	}
 	return e
+}
+
+// maxQuote is how much of AWS's own words an error repeats.
+const maxQuote = 300
+
+// workings is where AWS begins to show how it checked a signature: with the whole request, its session token included.
+var workings = lazyregexp.New(`(?i)\s*The (canonical string|string-to-sign)\b`)
+
+// sessionToken is one in a request's headers or query, as others than AWS may repeat it.
+var sessionToken = lazyregexp.New(`(?i)(x-amz-security-token["']?\s*[:=]\s*)[^\s&]+`)
+
+// quoted is what AWS said to a request in one line, without the request's session token; asked may be nil.
+func quoted(message string, asked *http.Request) string {
+	if at := workings.FindStringIndex(message); at != nil {
+		message = message[:at[0]]
+	}
+	if asked != nil {
+		message = secret.NewMasker(secret.New(asked.Header.Get("X-Amz-Security-Token"))).Mask(message)
+	}
+	message = strings.Join(strings.Fields(sessionToken.ReplaceAllString(message, "${1}[redacted]")), " ")
+	if runes := []rune(message); len(runes) > maxQuote {
+		return string(runes[:maxQuote-1]) + "…"
+	}
+	return message
 }
 
 // misread tells that somebody said yes in words that are not AWS's.
@@ -128,6 +158,8 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 	case said.Code == "InvalidClientTokenId":
 		p.Advice = "AWS does not know the access key of " + profileName(who.Profile) + ", or not in this partition (" + at.Partition + "). " +
 			fmt.Sprintf("A new key is not known everywhere at once: it was asked for again for up to %s.", visibleWithin)
+	case said.Code == "SignatureDoesNotMatch":
+		p.Advice = "The keys are those of " + profileName(who.Profile) + ". " + unsigned
 	case said.misread():
 		p.Advice = "Something else answers in the place of STS: check aws.endpoints.sts, HTTPS_PROXY and what stands before the network."
 	case said.Status == 0:
@@ -155,11 +187,13 @@ func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at EC
 		p.Advice = "It needs ecr:GetAuthorizationToken on \"*\": a session has what both its role and its policy allow, and ours allows it."
 	case strings.HasPrefix(said.Code, "ExpiredToken"):
 		p.Advice = "The AWS credentials have expired: sign in again."
-	case said.Code == "UnrecognizedClientException", said.Code == "InvalidClientTokenId", said.Code == "InvalidSignatureException":
+	case said.Code == "UnrecognizedClientException", said.Code == "InvalidClientTokenId":
 		p.Advice = "AWS does not know these keys, or not in this partition (" + at.Partition + ")."
 		if keys.SessionToken == "" && who.RoleARN == "" {
 			p.Advice += " Temporary keys need their session token too (AWS_SESSION_TOKEN)."
 		}
+	case said.Code == "InvalidSignatureException":
+		p.Advice = unsigned
 	case said.Status == 0:
 		p.Advice = "Check that the ECR API of " + at.Region + " can be reached from here (aws.endpoints.ecr, HTTPS_PROXY) and that its certificate is trusted."
 	default:
@@ -167,6 +201,9 @@ func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at EC
 	}
 	return p
 }
+
+// unsigned says what a signature that AWS does not take may come from.
+const unsigned = "AWS knows the access key, and the signature is not that of its secret key: the secret key (AWS_SECRET_ACCESS_KEY, aws_secret_access_key) is mistyped or belongs to another access key, or the clock of this machine is wrong."
 
 // endedBy is a cancel or a deadline, and what AWS had answered before it.
 func endedBy(ended error, said *AWSError) error {
@@ -202,8 +239,7 @@ func (c plainWords) Do(request *http.Request) (*http.Response, error) {
 	}
 	queries := request.Header.Get("X-Amz-Target") == ""
 	if queries && !bytes.Contains(body, []byte("<Error")) || !queries && !json.Valid(body) {
-		words := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "�")), " "))
-		body = inProtocol(queries, string(words[:min(300, len(words))]))
+		body = inProtocol(queries, quoted(strings.ToValidUTF8(string(body), "�"), request))
 	}
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return response, nil

@@ -135,7 +135,9 @@ func (c chain) roleAdvice(said *AWSError) string {
 			return advice + "A trust policy that asks for an external id needs external_id in the profile."
 		}
 		return advice + "The trust policy may ask for another external id than the profile's."
-	case strings.HasPrefix(said.Code, "ExpiredToken"), said.Code == "InvalidClientTokenId", said.Code == "SignatureDoesNotMatch":
+	case said.Code == "SignatureDoesNotMatch":
+		return "The keys" + c.ofSource() + " that assume the profile's role do not work. " + unsigned
+	case strings.HasPrefix(said.Code, "ExpiredToken"), said.Code == "InvalidClientTokenId":
 		return "The keys that assume the profile's role do not work" + c.ofSource() + ": sign in again, or correct them."
 	case said.Status == 0:
 		return "Check that STS can be reached from here (aws.endpoints.sts, HTTPS_PROXY) and that its certificate is trusted."
