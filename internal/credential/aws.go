@@ -138,9 +138,11 @@ type stateKey struct {
 	policy string
 }
 
-// awsState is what was got for one key. The channel lets one in at a time, which then finds what the last one got.
+// awsState is what was got for one key. The channel lets one in at a time, which then finds what the last one got, or how
+// it failed.
 type awsState struct {
 	turn    chan struct{}
+	tries   *tries
 	session aws.Credentials
 	// sessionUntil is when the session is renewed, zero if it has no end; loginUntil when the login is; expires is the
 	// login's end.
@@ -195,20 +197,10 @@ func (a *AWS) state(who Identity, at ECRHost, grants []Grant) (*awsState, string
 	defer a.mu.Unlock()
 	state := a.states[key]
 	if state == nil {
-		state = &awsState{turn: make(chan struct{}, 1)}
+		state = &awsState{turn: make(chan struct{}, 1), tries: new(tries)}
 		a.states[key] = state
 	}
 	return state, key.policy, nil
-}
-
-// enter waits for the state's turn.
-func (s *awsState) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case s.turn <- struct{}{}:
-		return func() { <-s.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // lease gives a login token and the session that it came from, made for this one use: both have their whole life before
@@ -221,7 +213,7 @@ func (a *AWS) lease(ctx context.Context, host string, who Identity, at ECRHost, 
 			return nil, err
 		}
 	}
-	state := &awsState{}
+	state := &awsState{tries: new(tries)}
 	return state, a.renew(ctx, state, host, who, at, policy)
 }
 
@@ -231,7 +223,7 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 	if err != nil {
 		return awsState{}, err
 	}
-	leave, err := state.enter(ctx)
+	leave, missed, err := state.enter(ctx, host, who)
 	if err != nil {
 		return awsState{}, err
 	}
@@ -239,8 +231,11 @@ func (a *AWS) login(ctx context.Context, host string, who Identity, at ECRHost, 
 	if !state.login.Password.Empty() && a.options.Now().Before(state.loginUntil) {
 		return *state, nil
 	}
-	if err := a.renew(ctx, state, host, who, at, policy); err != nil {
-		return awsState{}, a.again(state, host, err)
+	if missed.failure == nil {
+		missed.failure = a.renew(ctx, state, host, who, at, policy)
+	}
+	if missed.failure != nil {
+		return awsState{}, a.again(state, host, missed.failure)
 	}
 	return *state, nil
 }
@@ -253,6 +248,7 @@ func (a *AWS) renew(ctx context.Context, state *awsState, host string, who Ident
 	}
 	login, expires, err := a.token(ctx, host, who, at, state.session)
 	if err != nil {
+		state.tries.ended(ctx, try{failure: err})
 		return err
 	}
 	// AWS does not say whether a login token ends with the session that it came from: it is used no longer than that.
@@ -271,11 +267,8 @@ func (a *AWS) end(who Identity, at ECRHost, grants []Grant) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	leave, err := state.enter(context.Background()) // Whoever is in there now is bounded.
-	if err != nil {
-		return time.Time{}
-	}
-	defer leave()
+	state.turn <- struct{}{} // Whoever is in there now is bounded.
+	defer func() { <-state.turn }()
 	return state.expires
 }
 
@@ -287,6 +280,7 @@ func (a *AWS) enterSession(ctx context.Context, state *awsState, host string, wh
 	}
 	keys, err := a.session(ctx, host, who, at, policy)
 	if err != nil {
+		state.tries.ended(ctx, try{failure: err, session: true})
 		return err
 	}
 	state.session, state.sessionUntil = keys, time.Time{}

@@ -41,11 +41,14 @@ func (a *AWS) clientFor(ctx context.Context, host string, who Identity, at ECRHo
 	if err != nil {
 		return nil, err
 	}
-	leave, err := state.enter(ctx)
+	leave, missed, err := state.enter(ctx, host, who)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	if missed.session {
+		return nil, missed.failure
+	}
 	if err := a.enterSession(ctx, state, host, who, at, policy); err != nil {
 		return nil, err
 	}
