@@ -9,11 +9,16 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // releaseLimit bounds what is done after the operation that it belongs to: a release, and the look for what a lost
 // answer left.
 const releaseLimit = 30 * time.Second
+
+// landing is how long a credential may take to be listed whose Create was given up on: the service may be storing it still.
+// landingPause is the first pause between two looks.
+const landing, landingPause = 5 * time.Second, 500 * time.Millisecond
 
 // clockSkew is added to a marker's expiry, so that a machine whose clock is ahead removes nothing that is in use.
 const clockSkew = 5 * time.Minute
@@ -40,15 +45,19 @@ type Deposit struct {
 	// Until is the end of the operation that needs it: its deadline. Whoever finds it later may remove it.
 	Until time.Time
 	// Create has the service keep the lease's credential under this name, and gives the service's id. It is called once.
+	// An error whose Unclear() is false, as that of a [retry.Failure] with the service's own refusal, says that nothing
+	// was stored; after any other the credential is looked for.
 	Create func(ctx context.Context, name string) (id string, err error)
 }
 
 // Keeper has a service keep credentials, each for one build, and takes them back. Safe for concurrent use.
 type Keeper struct {
 	Store Store
-	// Now is time.Now if nil; Limit is 30 seconds if zero; Logger logs nothing if nil.
+	// Now is time.Now if nil; Limit is 30 seconds if zero; Sleep waits d or until ctx ends, retry.Sleep if nil; Logger logs
+	// nothing if nil.
 	Now    func() time.Time
 	Limit  time.Duration
+	Sleep  func(ctx context.Context, d time.Duration) error
 	Logger *slog.Logger
 }
 
@@ -83,10 +92,13 @@ func (k *Keeper) recover(ctx context.Context, stored Stored, worksUntil time.Tim
 	defer cancel()
 	pending := Pending{Service: k.Store.Service(), Name: stored.Name, WorksUntil: worksUntil}
 	failed := &problem.Problem{Title: "Credential could not be stored for the build", Object: pending.object(), Cause: failure}
-	found, err := k.find(bounded, stored.Name)
+	found, err := k.landed(bounded, stored.Name, failure)
 	switch {
 	case err != nil:
 		failed.Advice = sentence(fmt.Sprintf("Whether %s keeps it is not known, because it could not be looked for: %s.", k.Store.Service(), err), pending.until(), pending.sweeping())
+		return Stored{}, &Unreleased{Pending: pending, problem: failed}
+	case found == Stored{} && unclear(failure):
+		failed.Advice = sentence(fmt.Sprintf("Whether %s keeps it is not known: it did not say so, and does not list it yet.", k.Store.Service()), pending.until(), pending.sweeping())
 		return Stored{}, &Unreleased{Pending: pending, problem: failed}
 	case found == Stored{}:
 		return Stored{}, failed
@@ -102,6 +114,32 @@ func (k *Keeper) recover(ctx context.Context, stored Stored, worksUntil time.Tim
 		return Stored{}, &Unreleased{Pending: pending, problem: failed}
 	}
 	return Stored{}, failed
+}
+
+// landed looks for what a failed Create has stored; zero if there is nothing. Where it is unclear what the service did, it
+// may be at it still, so that one look is not enough.
+func (k *Keeper) landed(ctx context.Context, name string, failure error) (Stored, error) {
+	for pause, waited := landingPause, time.Duration(0); ; pause *= 2 {
+		found, err := k.find(ctx, name)
+		if err != nil && waited > 0 && ctx.Err() != nil {
+			return Stored{}, nil //nolint:nilerr // The looks before had an answer.
+		}
+		if err != nil || found != (Stored{}) || !unclear(failure) || waited >= landing {
+			return found, err
+		}
+		pause = min(pause, landing-waited)
+		_ = k.sleep(ctx, pause) // The next look tells whether ctx has ended.
+		waited += pause
+	}
+}
+
+// unclear tells whether a credential may be stored though its Create failed.
+func unclear(failure error) bool {
+	var said interface{ Unclear() bool }
+	if errors.As(failure, &said) {
+		return said.Unclear()
+	}
+	return retry.Failure{Cause: failure}.Unclear()
 }
 
 // find gives what the service keeps under a name; zero if there is none.
@@ -177,6 +215,13 @@ func (k *Keeper) now() time.Time {
 		return time.Now()
 	}
 	return k.Now()
+}
+
+func (k *Keeper) sleep(ctx context.Context, d time.Duration) error {
+	if k.Sleep == nil {
+		return retry.Sleep(ctx, d)
+	}
+	return k.Sleep(ctx, d)
 }
 
 func (k *Keeper) logger() *slog.Logger {

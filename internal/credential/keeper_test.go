@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/credential/leasetest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -29,12 +33,16 @@ type kept struct {
 	keeper *credential.Keeper
 	lease  *credential.Lease
 	now    time.Time
+	slept  time.Duration
 }
 
 func newKept(t *testing.T, middleware ...func(http.Handler) http.Handler) *kept {
 	k := &kept{Server: leasetest.Start(t, middleware...), now: noon}
 	k.client = leasetest.Client{URL: k.URL}
-	k.keeper = &credential.Keeper{Store: k.client, Now: func() time.Time { return k.now }}
+	k.keeper = &credential.Keeper{Store: k.client, Now: func() time.Time { return k.now }, Sleep: func(ctx context.Context, d time.Duration) error {
+		k.slept += d
+		return ctx.Err()
+	}}
 	k.lease = &credential.Lease{Host: "r.example", Login: image.Credential{Username: "AWS", Password: secret.New("cnry-lease-1")}, ExpiresAt: noon.Add(12 * time.Hour)}
 	return k
 }
@@ -168,8 +176,87 @@ func TestARefusedCredentialIsAnError(t *testing.T) {
 	if err == nil || errors.As(err, &u) || !strings.Contains(err.Error(), "answered 400: name and password are required") {
 		t.Errorf("got %v", err)
 	}
-	if err := k.lease.Release(t.Context()); err != nil || k.count("DELETE") > 0 {
-		t.Errorf("%v, %v", err, k.Requests())
+	if err := k.lease.Release(t.Context()); err != nil || k.count("DELETE") > 0 || k.slept > 0 {
+		t.Errorf("%v, %v, looked for %s", err, k.Requests(), k.slept)
+	}
+}
+
+// The service stores slowly, and is given up on meanwhile: what lands after the first look is removed all the same, and
+// what lands after the last is pending by its name.
+func TestACredentialThatIsStillBeingStoredIsNotForgotten(t *testing.T) {
+	for name, tt := range map[string]struct {
+		looks  int // after which it lands
+		cancel bool
+		lost   error
+	}{
+		"soon, after a cancel":    {2, true, context.Canceled},
+		"late, after a cancel":    {100, true, context.Canceled},
+		"soon, without an answer": {2, false, io.ErrUnexpectedEOF},
+		"late, without an answer": {100, false, io.ErrUnexpectedEOF},
+		"late, after a gateway":   {100, false, &image.Error{Failure: retry.Failure{Status: http.StatusBadGateway}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var k *kept
+			lists := 0
+			storing := ""
+			k = newKept(t, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodGet && storing != "" {
+						if lists++; lists > tt.looks {
+							k.Put(storing)
+							storing = ""
+						}
+					}
+					next.ServeHTTP(w, r)
+				})
+			})
+			id, _, err := k.keeper.Keep(ctx, k.lease, credential.Deposit{Purpose: "registry", Until: until, Create: func(_ context.Context, name string) (string, error) {
+				storing = name
+				if tt.cancel {
+					cancel()
+				}
+				return "", fmt.Errorf("POST /credentials: %w", tt.lost)
+			}})
+			switch {
+			case tt.looks > 2:
+				pending := unreleased(t, err, "Whether Leasetest keeps it is not known", "does not list it yet", "removes it")
+				if pending.ID != "" || pending.Name != storing || k.slept < 3*time.Second || k.slept > 10*time.Second {
+					t.Errorf("pending %v after %s", pending, k.slept)
+				}
+				k.Put(storing)
+				storing = ""
+				if left, problems := k.keeper.Settle(t.Context(), []credential.Pending{pending}); len(left)+len(problems)+len(k.Credentials()) > 0 {
+					t.Errorf("left %v, problems %v, stored %v", left, problems, k.Credentials())
+				}
+			case tt.cancel:
+				if !errors.Is(err, context.Canceled) || len(k.Credentials()) > 0 || k.count("DELETE") != 1 {
+					t.Errorf("%v, stored %v after %v", err, k.Credentials(), k.Requests())
+				}
+			default:
+				if err != nil || id != "c-1" {
+					t.Errorf("%q, %v", id, err)
+				}
+			}
+		})
+	}
+}
+
+// A service that was not reached, or that refused, keeps nothing.
+func TestWhatSurelyWasNotStoredIsNotLookedForTwice(t *testing.T) {
+	for name, failure := range map[string]error{
+		"not reached": &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
+		"refused":     &image.Error{Failure: retry.Failure{Status: http.StatusForbidden}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKept(t)
+			_, _, err := k.keeper.Keep(t.Context(), k.lease, credential.Deposit{Purpose: "registry", Until: until, Create: func(context.Context, string) (string, error) { return "", fmt.Errorf("POST: %w", failure) }})
+			var u *credential.Unreleased
+			if err == nil || errors.As(err, &u) || k.slept > 0 {
+				t.Errorf("looked for %s: %v", k.slept, err)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,9 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("%s answered %d: %s", r.request, r.status, r.message)
 }
 
+// Unclear tells whether the service may have done what it was asked for.
+func (r *refused) Unclear() bool { return r.status >= 500 }
+
 // NotFound tells whether an error is a 404 of the service.
 func NotFound(err error) bool {
 	var r *refused
