@@ -76,12 +76,23 @@ type Options struct {
 	// Command is how this sweep was called, without its options that remove; for the commands that it prints.
 	Command string
 	Now     func() time.Time
+	// RemoveWithin bounds the removal of one credential or sandbox, LookWithin a listing and the removal of an artifact,
+	// which take many requests; 30 seconds and 10 minutes if zero.
+	RemoveWithin, LookWithin time.Duration
 }
+
+const removeWithin, lookWithin = 30 * time.Second, 10 * time.Minute
 
 // Run looks at each service and writes what it found and did to out, a line each. It tells whether all is gone that
 // should be: something expired that is still there, a service that did not answer, and an artifact that was to be removed
 // and was not, are not. Artifacts and what is still in use do not count.
 func Run(ctx context.Context, o Options, services []Service, out io.Writer) (clean bool) {
+	if o.RemoveWithin == 0 {
+		o.RemoveWithin = removeWithin
+	}
+	if o.LookWithin == 0 {
+		o.LookWithin = lookWithin
+	}
 	s := &run{Options: o, out: out, wanted: slices.Clone(o.DeleteArtifacts)}
 	for _, service := range services {
 		if missing := service.Missing(); missing != "" {
@@ -139,8 +150,23 @@ func (s *run) failed(what string, err error) {
 	}
 }
 
+// bounded does something within a time of its own, so that one service, or one thing at it, keeps nothing from its turn.
+func bounded(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := do(within)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("it did not end within %s: %w", limit, err)
+	}
+	return err
+}
+
 func (s *run) leftovers(ctx context.Context, service Service) {
-	all, err := service.Leftovers(ctx)
+	var all []Leftover
+	err := bounded(ctx, s.LookWithin, func(ctx context.Context) (err error) {
+		all, err = service.Leftovers(ctx)
+		return err
+	})
 	if err != nil {
 		s.failed("credentials and sandboxes could not be listed", err)
 	}
@@ -163,7 +189,7 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 			s.remains++
 			s.say("  expired   %s, %s ago", what, rounded(age))
 		default:
-			if err := l.Remove(ctx); err != nil {
+			if err := bounded(ctx, s.RemoveWithin, l.Remove); err != nil {
 				s.failed(what+" expired and could not be removed", err)
 				if l.ByHand != "" {
 					s.say("            by hand: %s", l.ByHand)
@@ -177,7 +203,11 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 }
 
 func (s *run) artifacts(ctx context.Context, service Service) {
-	all, err := service.Artifacts(ctx)
+	var all []Artifact
+	err := bounded(ctx, s.LookWithin, func(ctx context.Context) (err error) {
+		all, err = service.Artifacts(ctx)
+		return err
+	})
 	if err != nil {
 		s.failed("artifacts could not be listed", err)
 	}
@@ -215,7 +245,7 @@ func (s *run) removeArtifact(ctx context.Context, a Artifact) {
 		s.say("  artifact  %s is to be removed", a.named())
 		return
 	}
-	if err := a.Remove(ctx); err != nil {
+	if err := bounded(ctx, s.LookWithin, a.Remove); err != nil {
 		s.failed("artifact "+a.named()+" could not be removed", err)
 		return
 	}
