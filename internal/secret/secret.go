@@ -48,7 +48,7 @@ func (v Value) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, re
 func (v Value) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Masker replaces known secrets in text: each as it is, base64 (standard and URL alphabet, padded or not, wrapped as mail
-// and PEM wrap it) and URL-encoded. One of eight bytes or more it also knows within the base64 of a longer text,
+// and PEM wrap it), URL-encoded, and escaped as within a string of JSON or Go, or as text of HTML or XML. One of eight bytes or more it also knows within the base64 of a longer text,
 // "user:secret" for one. Of a secret with white space around it or with several lines, as files have them, it knows what
 // is inside and each line, since logs are masked line by line. What is shorter than four bytes is not masked: it would
 // blank out ordinary words.
@@ -100,6 +100,9 @@ func spell(s string, spellings map[string]bool) {
 		base64.StdEncoding.EncodeToString(raw), base64.RawStdEncoding.EncodeToString(raw),
 		base64.URLEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
 	} {
+		spellings[spelling] = true
+	}
+	for _, spelling := range append(quotations(s), markup(s)...) {
 		spellings[spelling] = true
 	}
 	if len(s) < leastWithin {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -67,6 +69,41 @@ func TestMaskerKnowsEverySpelling(t *testing.T) {
 	}
 	if got := (secret.Masker{}).Mask("x"); got != "x" {
 		t.Errorf("the zero masker changes text: %q", got)
+	}
+}
+
+// Services repeat what they were sent in the form of their answer.
+func TestMaskerKnowsASecretThatIsEscaped(t *testing.T) {
+	for _, text := range []string{`Tr0ub&"our<dor9`, `back\slash/and 'quotes'`, "grün>blau&rot-\U0001F511", "two parts\u2028of it"} {
+		masker := secret.NewMasker(secret.New(text))
+		printed := map[string]string{}
+		for name, escapes := range map[string]bool{"JSON": false, "JSON for HTML": true} {
+			var encoded bytes.Buffer
+			encoder := json.NewEncoder(&encoded)
+			encoder.SetEscapeHTML(escapes)
+			if err := encoder.Encode(text); err != nil {
+				t.Fatal(err)
+			}
+			printed[name] = strings.TrimSpace(encoded.String())
+			printed[name+" with slashes escaped"] = strings.ReplaceAll(printed[name], "/", `\/`)
+		}
+		var element bytes.Buffer
+		if err := xml.EscapeText(&element, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		printed["XML"], printed["Go"], printed["Go in ASCII"] = element.String(), fmt.Sprintf("%q", text), fmt.Sprintf("%+q", text)
+		printed["HTML"] = html.EscapeString(text)
+		printed["HTML of others"] = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&#x27;").Replace(printed["HTML"])
+		for name, form := range printed {
+			if got := strings.Trim(masker.Mask(`{"detail":"ci:`+strings.Trim(form, `"`)+`"}`), `"`); got != `{"detail":"ci:[redacted]"}` {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+	// As Python writes it.
+	masker := secret.NewMasker(secret.New("grün-\U0001F511"))
+	if got := masker.Mask(`{"detail": "gr\u00fcn-\ud83d\udd11"}`); got != `{"detail": "[redacted]"}` {
+		t.Errorf("got %s", got)
 	}
 }
 
