@@ -237,8 +237,15 @@ func TestWithoutARoleItIsSaidOnceWhatTheIdentityReaches(t *testing.T) {
 	if lease.Narrowed || lease.AWS != nil {
 		t.Error("an identity's own keys are handed out as a narrow session")
 	}
-	if _, err := r.Credential(t.Context(), awstest.Host(other, "us-east-1")); err != nil {
-		t.Fatal(err)
+	here, err := r.Credential(t.Context(), ecrHost)
+	must(t, err)
+	there, err := r.Credential(t.Context(), awstest.Host(other, "us-east-1"))
+	must(t, err)
+	if here.Password == there.Password {
+		t.Error("a host is given the token of another")
+	}
+	if tokens := c.Calls("GetAuthorizationToken"); len(tokens) != 3 || tokens[1].Region != region || tokens[2].Region != "us-east-1" {
+		t.Errorf("got %+v", tokens)
 	}
 	said := source.Warnings()
 	if len(said) != 1 || len(source.Warnings()) != 0 {
@@ -377,6 +384,27 @@ func TestARoleThatWasJustMadeIsWaitedFor(t *testing.T) {
 	c := newCloud(t)
 	role := c.roleFor(awstest.Role{Invisible: 3})
 	began := c.clock.Now()
+	if _, err := c.resolver(AWSOptions{Default: &Identity{RoleARN: role}}).Acquire(t.Context(), ecrHost, nil); err != nil {
+		t.Fatal(err)
+	}
+	if waited := c.clock.Now().Sub(began); len(c.Calls("AssumeRole")) != 4 || waited > visibleWithin {
+		t.Errorf("%d requests, %s", len(c.Calls("AssumeRole")), waited)
+	}
+}
+
+// C24: new keys are unknown to STS for some seconds, which is no refusal of the role.
+func TestKeysThatWereJustMadeAreWaitedFor(t *testing.T) {
+	c := newCloud(t)
+	role := c.roleFor(awstest.Role{})
+	began, unknown := c.clock.Now(), 3
+	c.Choose = func(call awstest.Call, _ *http.Request) *enginetest.FaultResponse {
+		if call.Operation != "AssumeRole" || unknown == 0 {
+			return nil
+		}
+		unknown--
+		return &enginetest.FaultResponse{Status: http.StatusForbidden, Header: http.Header{"Content-Type": {"text/xml"}},
+			Body: "<ErrorResponse><Error><Code>InvalidClientTokenId</Code><Message>The security token included in the request is invalid.</Message></Error></ErrorResponse>"}
+	}
 	if _, err := c.resolver(AWSOptions{Default: &Identity{RoleARN: role}}).Acquire(t.Context(), ecrHost, nil); err != nil {
 		t.Fatal(err)
 	}
