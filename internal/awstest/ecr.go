@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
 // pageSize is how many images DescribeImages gives at once.
@@ -28,8 +30,13 @@ type ecrRequest struct {
 		TagStatus string `json:"tagStatus"`
 	} `json:"filter"`
 	NextToken string `json:"nextToken"`
-	// AcceptedMediaTypes: an index is given as its first image where it is not among them.
+	// AcceptedMediaTypes: what is of no form among them is not found; none given means unasked.
 	AcceptedMediaTypes []string `json:"acceptedMediaTypes"`
+}
+
+// unasked are the forms of a manifest that BatchGetImage gives to who names none: no index is among them.
+var unasked = []string{
+	"application/vnd.docker.distribution.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json", ocispec.MediaTypeImageManifest,
 }
 
 // serveECR speaks AWS's JSON protocol 1.1.
@@ -171,10 +178,13 @@ type imageFailure struct {
 }
 
 func batchGetImage(request ecrRequest, account string, images map[string]*stored) any {
-	found, failures := []map[string]any{}, []imageFailure{}
+	found, failures, accepted := []map[string]any{}, []imageFailure{}, request.AcceptedMediaTypes
+	if len(accepted) == 0 {
+		accepted = unasked
+	}
 	for _, id := range request.ImageIDs {
 		image := find(images, id)
-		if image == nil || request.AcceptedMediaTypes != nil && !slices.Contains(request.AcceptedMediaTypes, image.mediaType) {
+		if image == nil || !slices.Contains(accepted, image.mediaType) {
 			failures = append(failures, imageFailure{id, "ImageNotFound", "Requested image not found"})
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -79,6 +80,36 @@ func TestAnExpiredLoginIsAskedForAgain(t *testing.T) {
 	valid, given = "t2", "t2"
 	if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// C09: ECR answers 403 to a login token that has ended, which asks for no other, so that it is replaced before it ends.
+func TestALoginIsReplacedBeforeItEnds(t *testing.T) {
+	f := newFake(t)
+	valid, given := "t1", "t1"
+	f.on("HEAD", "manifests/v1", basic(func(string, string) bool { return true }, func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != valid {
+			answering(http.StatusForbidden, "text/plain", "Your authorization token has expired.")(w, r)
+			return
+		}
+		emptyManifest(w, r)
+	}))
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	asked := 0
+	c := New(Options{Now: func() time.Time { return now }, Credentials: login(func(context.Context, string) (Credential, error) {
+		asked++
+		return Credential{Username: "AWS", Password: secret.New(given), RenewAt: now.Add(time.Hour)}, nil
+	})})
+	for _, step := range []struct {
+		passed time.Duration
+		token  string
+		asked  int
+	}{{0, "t1", 1}, {59 * time.Minute, "t1", 1}, {time.Minute, "t2", 2}, {59 * time.Minute, "t2", 2}} {
+		now = now.Add(step.passed)
+		valid, given = step.token, step.token
+		if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil || asked != step.asked {
+			t.Errorf("%s later, asked %d times: %v", step.passed, asked, err)
+		}
 	}
 }
 
