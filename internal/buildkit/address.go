@@ -51,11 +51,11 @@ func FindAddress(configured string, machine Machine) (string, error) {
 // local program reaches (docker-container://, kube-pod://, ssh://).
 func ValidateAddress(address string) error {
 	fault := func(reason string) error {
-		return &problem.Problem{Title: "Invalid BuildKit address", Object: fmt.Sprintf("%q", withoutPassword(address)), Cause: errors.New(reason),
+		return &problem.Problem{Title: "Invalid BuildKit address", Object: fmt.Sprintf("%q", problem.Address(address)), Cause: errors.New(reason),
 			Advice: `Write "unix:///run/buildkit/buildkitd.sock" or "tcp://buildkit.example.com:1234"; where their programs are at hand, also "docker-container://NAME", "kube-pod://POD" or "ssh://USER@HOST".`}
 	}
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found {
+	scheme, rest := problem.CutScheme(address)
+	if scheme == "" {
 		return fault("it has no scheme")
 	}
 	switch scheme {
@@ -65,7 +65,7 @@ func ValidateAddress(address string) error {
 		}
 	case "tcp":
 		parsed, err := url.Parse(address)
-		if err != nil || parsed.User != nil || (parsed.Path != "" && parsed.Path != "/") || parsed.RawQuery != "" {
+		if err != nil || parsed.User != nil || (parsed.Path != "" && parsed.Path != "/") || parsed.RawQuery != "" || parsed.Fragment != "" {
 			return fault("a tcp:// address is host and port only")
 		}
 		if _, port, err := net.SplitHostPort(parsed.Host); err != nil || port == "" || parsed.Hostname() == "" {
@@ -81,14 +81,4 @@ func ValidateAddress(address string) error {
 		return fault(fmt.Sprintf("the scheme %q is not one of unix, tcp, docker-container, kube-pod, ssh", scheme))
 	}
 	return nil
-}
-
-// withoutPassword is for errors.
-func withoutPassword(address string) string {
-	if scheme, rest, found := strings.Cut(address, "://"); found {
-		if at := strings.LastIndex(rest, "@"); at >= 0 {
-			return scheme + "://…" + rest[at:]
-		}
-	}
-	return address
 }

@@ -62,7 +62,7 @@ func (d *Daemon) build(ctx context.Context, request Request, base *image.Image) 
 	hidden := append(request.loginSecrets(ctx), request.secrets()...)
 	masker := secret.NewMasker(hidden...)
 	credentials := newCredentialServer(request.Credentials)
-	followed := newProgress(ctx, d.logger.With("daemon", withoutPassword(d.Address), "platforms", strings.Join(request.Platforms, ",")), masker)
+	followed := newProgress(ctx, d.logger.With("daemon", d.Address, "platforms", strings.Join(request.Platforms, ",")), masker)
 	statuses := make(chan *client.SolveStatus)
 	done := make(chan struct{})
 	go func() {

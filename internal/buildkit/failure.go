@@ -96,7 +96,7 @@ func (f buildFailure) explain(ctx context.Context, err error) error {
 }
 
 func (f buildFailure) problem(title string, cause error, advice string) *problem.Problem {
-	p := &problem.Problem{Title: title, Object: "image for " + f.request.Repository.String() + ", from " + f.request.Base.String() + ", for " + strings.Join(f.request.Platforms, " and ") + " on " + withoutPassword(f.daemon.Address), Cause: errors.New(f.masker.Mask(shorten(cause.Error()))), Advice: advice}
+	p := &problem.Problem{Title: title, Object: "image for " + f.request.Repository.String() + ", from " + f.request.Base.String() + ", for " + strings.Join(f.request.Platforms, " and ") + " on " + f.daemon.Address, Cause: errors.New(f.masker.Mask(shorten(cause.Error()))), Advice: advice}
 	if f.step != nil {
 		p.Object = fmt.Sprintf("step %q of the %s", f.step.name, p.Object)
 		p.Logs = f.step.tail()

@@ -70,7 +70,7 @@ func New(o Options) (*Client, error) {
 		c.domain = DefaultDomain
 	}
 	if !domainRule.MatchString(c.domain) {
-		return nil, &problem.Problem{Title: "Not an E2B domain", Path: []any{"e2b", "domain"}, Object: fmt.Sprintf("%q", c.domain),
+		return nil, &problem.Problem{Title: "Not an E2B domain", Path: []any{"e2b", "domain"}, Object: fmt.Sprintf("%q", problem.Address(c.domain)),
 			Advice: "Give the host name of the deployment without a scheme or path, as in \"e2b.app\"."}
 	}
 	if o.APIURL == "" {

@@ -27,6 +27,8 @@ func TestAddressesAreChecked(t *testing.T) {
 		"plain http":          {e2b.Options{APIURL: "http://127.0.0.1:3000/", SandboxURL: "http://127.0.0.1:3000"}, ""},
 		"domain with scheme":  {e2b.Options{Domain: "https://e2b.app"}, "Not an E2B domain"},
 		"domain with path":    {e2b.Options{Domain: "e2b.app/x"}, "Not an E2B domain"},
+		"domain with a login": {e2b.Options{Domain: "u:canary@e2b.app"}, "Not an E2B domain"},
+		"domain with a query": {e2b.Options{Domain: "https://e2b.app?key=canary"}, "Not an E2B domain"},
 		"no scheme":           {e2b.Options{APIURL: "api.e2b.app"}, "Not an address of the E2B API"},
 		"a password in it":    {e2b.Options{APIURL: "https://u:canary@api.e2b.app"}, "Not an address of the E2B API"},
 		"a query":             {e2b.Options{APIURL: "https://api.e2b.app?key=canary"}, "Not an address of the E2B API"},

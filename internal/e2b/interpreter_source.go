@@ -81,32 +81,40 @@ func CarriedInterpreter() Interpreter {
 	return Interpreter{Source: InterpreterSource, Commit: readManifest().Commit, EditDigest: environment.Digest(digests)}
 }
 
-// CheckInterpreter refuses a commit or an edit that this release does not carry. Empty takes what it carries.
-func CheckInterpreter(commit, editDigest string) error {
-	carried := CarriedInterpreter()
-	if commit != "" && commit != carried.Commit {
-		return &problem.Problem{Title: "Commit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "commit"}, Object: fmt.Sprintf("%q", commit),
-			Advice: "This release of the provider carries " + carried.Commit + ". Write that, or remove the argument."}
+// CheckCommit refuses a commit of the server that this release does not carry.
+func CheckCommit(commit string) error {
+	carried := CarriedInterpreter().Commit
+	if commit == carried {
+		return nil
 	}
-	if editDigest != "" && editDigest != carried.EditDigest {
-		return &problem.Problem{Title: "Edit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "edit_digest"}, Object: fmt.Sprintf("%q", editDigest),
-			Advice: "This release of the provider carries " + carried.EditDigest + ". Write that, or remove the argument."}
-	}
-	return nil
+	return &problem.Problem{Title: "Commit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "commit"}, Object: fmt.Sprintf("%q", commit),
+		Advice: "This release of the provider carries " + carried + ". Write that, or remove the argument."}
 }
 
-// CheckSource says what is wrong with a source. A folder is not looked at: it is read when the template is built.
+// CheckEdit refuses an edit of the server that this release does not carry.
+func CheckEdit(digest string) error {
+	carried := CarriedInterpreter().EditDigest
+	if digest == carried {
+		return nil
+	}
+	return &problem.Problem{Title: "Edit of the code-interpreter server is not carried", Path: []any{"code_interpreter", "edit_digest"}, Object: fmt.Sprintf("%q", digest),
+		Advice: "This release of the provider carries " + carried + ". Write that, or remove the argument."}
+}
+
+// CheckSource says what is wrong with a source, and does not repeat it. A folder is not looked at: it is read when the template is built.
 func CheckSource(source string) error {
 	p := &problem.Problem{Title: "Not a source of the code-interpreter server", Path: []any{"code_interpreter", "source"},
 		Advice: "Give an https address, in which {commit} stands for the commit, or the folder of a checkout at that commit."}
-	scheme, _, remote := strings.Cut(source, "://")
+	remote := strings.Contains(source, "://")
 	switch {
 	case source == "":
 		p.Cause = errors.New("it is empty")
 	case scpForm.MatchString(source):
 		p.Cause = errors.New("it is the address of a Git repository, and files are taken one by one")
-	case remote && scheme != "https":
-		p.Cause = fmt.Errorf("it begins with %q", scheme+"://")
+	case loginForm.MatchString(source):
+		p.Cause = errors.New("it holds a user or password")
+	case remote && !strings.HasPrefix(source, "https://"):
+		p.Cause = errors.New("it does not begin with https://")
 	case remote:
 		if _, err := parseAddress(source); err != nil {
 			p.Cause = err
@@ -120,6 +128,9 @@ func CheckSource(source string) error {
 
 // scpForm is a Git address as in "git@github.com:e2b-dev/code-interpreter".
 var scpForm = lazyregexp.New(`^[A-Za-z0-9._-]+@[^/:]+:`)
+
+// loginForm is an address without a scheme that begins with user and password.
+var loginForm = lazyregexp.New(`^[^/]*:[^/]*@`)
 
 // remote is the address that the files are fetched from; "" if they are uploaded.
 func (i Interpreter) remote() string {

@@ -37,7 +37,7 @@ type Recipe struct {
 	Lock *lock.Lock
 	// Python is the "major.minor" that the base must have; empty takes what it has.
 	Python string
-	// Interpreter is one that CheckInterpreter takes, with a source that CheckSource takes.
+	// Interpreter is one that CheckCommit and CheckEdit take, with a source that CheckSource takes.
 	Interpreter Interpreter
 	// StartCommand and ReadyCommand are as in BuildStart.
 	StartCommand, ReadyCommand string

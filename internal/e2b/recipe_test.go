@@ -274,23 +274,28 @@ func TestCheckSource(t *testing.T) {
 	for source, good := range map[string]bool{
 		e2b.InterpreterSource: true, "https://mirror.example.com/ci": true, "./checkout": true, "/srv/ci": true,
 		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false, "git@github.com:e2b-dev/code-interpreter": false, "me@work/checkout": true,
+		"user:pw@host.example.com:x/y": false, "user:pw@host.example.com/x": false, "user:pw@https://host.example.com/x": false, "user:pw@host://x": false,
 	} {
-		if err := e2b.CheckSource(source); (err == nil) != good {
+		if err := e2b.CheckSource(source); (err == nil) != good || strings.Contains(told(err), "pw") {
 			t.Errorf("%q: %v", source, err)
 		}
 	}
 }
 
-func TestCheckInterpreter_NamesWhatIsCarried(t *testing.T) {
+func TestCheckCommitAndEdit_NameWhatIsCarried(t *testing.T) {
 	carried := e2b.CarriedInterpreter()
-	if err := errors.Join(e2b.CheckInterpreter("", ""), e2b.CheckInterpreter(carried.Commit, carried.EditDigest)); err != nil {
-		t.Error(err)
-	}
-	if err := e2b.CheckInterpreter("main", ""); !strings.Contains(told(err), carried.Commit) {
-		t.Error(told(err))
-	}
-	if err := e2b.CheckInterpreter("", "sha256:0"); !strings.Contains(told(err), carried.EditDigest) {
-		t.Error(told(err))
+	for _, tt := range []struct {
+		check   func(string) error
+		carried string
+	}{{e2b.CheckCommit, carried.Commit}, {e2b.CheckEdit, carried.EditDigest}} {
+		if err := tt.check(tt.carried); err != nil {
+			t.Error(err)
+		}
+		for _, other := range []string{"", "main", "sha256:0"} {
+			if err := tt.check(other); !strings.Contains(told(err), tt.carried) {
+				t.Errorf("%q: %s", other, told(err))
+			}
+		}
 	}
 }
 

@@ -53,7 +53,8 @@ func (m templateModel) recipe(diagnostics *diag.Diagnostics) e2b.Recipe {
 	if r.Interpreter.Source == "" {
 		r.Interpreter.Source = e2b.InterpreterSource
 	}
-	fail(e2b.CheckInterpreter(r.Interpreter.Commit, r.Interpreter.EditDigest))
+	fail(e2b.CheckCommit(r.Interpreter.Commit))
+	fail(e2b.CheckEdit(r.Interpreter.EditDigest))
 	if p := e2b.CheckName(m.Name.ValueString()); p != nil {
 		fail(p)
 	}

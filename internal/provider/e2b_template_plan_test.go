@@ -44,6 +44,8 @@ func TestTemplate_RefusedAtPlan(t *testing.T) {
 		"beyond all":        {`  memory_mb = 1e30`, []string{"Number that E2B does not take", "memory_mb is 1e+30"}},
 		"cut off":           {`  post_install = [{ command = "true", network = false }]`, []string{"E2B cannot cut a command off the network", "post_install[0].network"}},
 		"another commit":    {`  code_interpreter = { commit = "main" }`, []string{"Commit of the code-interpreter server is not carried", e2b.CarriedInterpreter().Commit}},
+		"an empty commit":   {`  code_interpreter = { commit = "" }`, []string{"Commit of the code-interpreter server is not carried", e2b.CarriedInterpreter().Commit}},
+		"an empty edit":     {`  code_interpreter = { edit_digest = "" }`, []string{"Edit of the code-interpreter server is not carried", "code_interpreter.edit_digest"}},
 		"a source by http":  {`  code_interpreter = { source = "http://mirror.example.com" }`, []string{"Not a source of the code-interpreter server"}},
 		"a source by scp":   {`  code_interpreter = { source = "git@github.com:e2b-dev/code-interpreter" }`, []string{"Not a source of the code-interpreter server", "Git repository"}},
 		"a login in a lock": {`  lock = "six @ https://user:cnry@example.com/six.whl --hash=sha256:4721f391ed90541fddacab5acf947aa0d3dc7d27b2e1e8eda2be8970586c3274"`, []string{"lock"}},

@@ -69,8 +69,10 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 			Attributes: map[string]schema.Attribute{
 				"source": schema.StringAttribute{Optional: true, Validators: []validator.String{interpreterSource()},
 					MarkdownDescription: "Where the files come from: an `https` address of the repository's files, in which `{commit}` stands for the commit, read by E2B's builder; or the folder of a checkout on the machine that runs Terraform, which is read when the template is built, for builders without a way out. The server's packages do not come from there, but from the index of the base's pip, as those of `lock` do. It is not part of the cache key. Default: `" + e2b.InterpreterSource + "`."},
-				"commit":      schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "The commit of `github.com/e2b-dev/code-interpreter`. Part of the cache key. Default: that of this release when the template is built; a later release does not build it anew by itself."},
-				"edit_digest": schema.StringAttribute{Optional: true, Computed: true, MarkdownDescription: "Digest of what is laid over the commit: the edit, the server's packages, Jupyter's configuration, the start program. Part of the cache key. Default: as for `commit`."},
+				"commit": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{interpreterCommit()},
+					MarkdownDescription: "The commit of `github.com/e2b-dev/code-interpreter`. Part of the cache key. Default: that of this release when the template is built; a later release does not build it anew by itself."},
+				"edit_digest": schema.StringAttribute{Optional: true, Computed: true, Validators: []validator.String{interpreterEdit()},
+					MarkdownDescription: "Digest of what is laid over the commit: the edit, the server's packages, Jupyter's configuration, the start program. Part of the cache key. Default: as for `commit`."},
 			}},
 		"public": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),
 			MarkdownDescription: "Whether every team at E2B may launch the template. Default: `false`."},

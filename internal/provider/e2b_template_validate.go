@@ -32,8 +32,6 @@ func (r *templateResource) ValidateConfig(ctx context.Context, req resource.Vali
 			validateTag(tag, resp)
 		}
 	}
-	commit, edit := member[types.String](config.CodeInterpreter, "commit"), member[types.String](config.CodeInterpreter, "edit_digest")
-	appendProblems(&resp.Diagnostics, e2b.CheckInterpreter(commit.ValueString(), edit.ValueString()), "Code-interpreter server cannot be used")
 	if config.Lock.IsNull() || config.Lock.IsUnknown() {
 		return
 	}
@@ -65,6 +63,14 @@ func templateName() validator.String {
 
 func interpreterSource() validator.String {
 	return stringRule{"an https address or a folder", e2b.CheckSource}
+}
+
+func interpreterCommit() validator.String {
+	return stringRule{"the commit that this release carries", e2b.CheckCommit}
+}
+
+func interpreterEdit() validator.String {
+	return stringRule{"the edit that this release carries", e2b.CheckEdit}
 }
 
 func cpuCount() validator.Number {

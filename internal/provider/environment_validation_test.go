@@ -95,6 +95,12 @@ func TestValidation_OfReferences(t *testing.T) {
 		{"repository with a tag", repository("h.example/team/env:1"), at("repository"), []string{"tag or digest", "h.example/team/env:1", "remove \":1\""}},
 		{"repository with a scheme", repository("https://h.example/env"), at("repository"), []string{"scheme", "h.example/env"}},
 		{"repository too long", repository("h.example/" + strings.Repeat("a", 250)), at("repository"), []string{"too long", "255"}},
+		{"login before the base", base("https://u:cnry-1@h.example/base" + digest), at("base"), []string{"Image reference with a user name", "@h.example/base"}},
+		{"login before the repository", repository("u:cnry-1@h.example/team/env"), at("repository"), []string{"Image reference with a user name", "@h.example/team/env"}},
+		{"login before a cache", s.config(`cache = { export = "https://u:cnry-1@h.example/env:cache" }`), at("cache", "export"), []string{"Image reference with a user name", "@h.example/env"}},
+		{"login before a cache to import", s.config(`cache = { import = ["u:cnry-1@h.example/env:cache"] }`), at("cache", "import", 0), []string{"Image reference with a user name", "@h.example/env"}},
+		{"login before the generator", s.config(`attestations = { sbom_generator = "https://u:cnry-1@h.example/g` + digest + `" }`), at("attestations", "sbom_generator"), []string{"Image reference with a user name", "@h.example/g"}},
+		{"query", repository("https://h.example/team/env?token=cnry-1"), at("repository"), []string{"Image reference with a query", "h.example/team/env?"}},
 		{"host alone", repository("h.example"), at("repository"), []string{"without a registry host", "h.example/team/env"}},
 	})
 }
@@ -214,6 +220,14 @@ func TestValidation_OfTheRest(t *testing.T) {
 		{"half a version of build secrets", s.config("build_secrets_wo = { a = \"cnry-1\" }\n  post_install = [{ command = \"true\" }]\n  build_secrets_wo_version = 1.5"), at("build_secrets_wo_version"), []string{"Invalid number"}},
 		{"empty password", block(`  registries = { "h.example" = { username = "a", password = "" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
 		{"empty username", block(`  registries = { "h.example" = { username = "", password = "cnry-1" } }`), at("registries", key("h.example")), []string{`registries["h.example"]`, "empty", "DATALAYER_REGISTRIES"}},
+		{"login before a registry host", block(`  registries = { "https://u:cnry-1@h.example" = { username = "a", password = "b" } }`), at("registries", key("https://u:cnry-1@h.example")), []string{"Registry address with a user name", "h.example"}},
+		{"query after a registry host", block(`  registries = { "https://h.example/?token=cnry-1" = { username = "", password = "b" } }`), at("registries", key("https://h.example/?token=cnry-1")), []string{"Registry address not understood", "h.example"}},
+		{"login before the domain of E2B", block(`  e2b = { api_key = "e2b_key", domain = "u:cnry-1@e2b.example" }`), at("e2b", "domain"), []string{"Not an E2B domain", "@e2b.example"}},
+		{"login before the API of E2B", block(`  e2b = { api_key = "e2b_key", api_url = "u:cnry-1@e2b.example" }`), at("e2b", "api_url"), []string{"Not an address of the E2B API"}},
+		{"login before the sandboxes of E2B", block(`  e2b = { api_key = "e2b_key", sandbox_url = "https://u:cnry-1@e2b.example" }`), at("e2b", "sandbox_url"), []string{"Not an address of E2B sandboxes"}},
+		{"login before BuildKit's address", block(`  buildkit = { address = "u:cnry-1@h.example:1234" }`), at("buildkit", "address"), []string{"Invalid BuildKit address", "@h.example:1234"}},
+		{"query after a node's address", block(`  buildkit = { nodes = { "linux/arm64" = "tcp://h.example:1234?token=cnry-1" } }`), at("buildkit", "nodes", key("linux/arm64")), []string{"Invalid BuildKit address", "h.example:1234?"}},
+		{"login before an endpoint of AWS", block(`  aws = { endpoints = { sts = "https://u:cnry-1@sts.example" } }`), at("aws", "endpoints", "sts"), []string{"Invalid AWS endpoint"}},
 		{"registry host", block(`  registries = { "team/env" = { username = "a", password = "cnry-1" } }`), at("registries", key("team/env")), []string{"team/env", "registry.example.com"}},
 	})
 }
@@ -230,6 +244,9 @@ func TestValidation_OfBuildInputs(t *testing.T) {
 		{"index at a port that is none", address("https://packages.example.com:99999/simple/"), at("package_index", "url"), []string{"Invalid package index"}},
 		{"index by FTP", address("ftp://u:cnry-1@packages.example.com/"), at("package_index", "url"), []string{"Invalid package index", `"ftp://…@packages.example.com/"`, "https:// or http://"}},
 		{"index in a file", address("file:///srv/simple/"), at("package_index", "url"), []string{"Invalid package index", "file:///srv/simple/", "https:// or http://"}},
+		{"index with a query by FTP", address("ftp://packages.example.com/?token=cnry-1"), at("package_index", "url"), []string{"Invalid package index", `"ftp://packages.example.com/?…"`}},
+		{"index with a query and a line break", address("https://packages.example.com/simple/?token=cnry-1\n"), at("package_index", "url"), []string{"Invalid package index", "trimspace()"}},
+		{"index with a fragment at a port that is none", address("https://packages.example.com:99999/simple/#cnry-1"), at("package_index", "url"), []string{"Invalid package index", "99999"}},
 		{"index with a line break", address("https://packages.example.com/simple/\n"), at("package_index", "url"), []string{"Invalid package index", "trimspace()"}},
 		{"password of the index with a line break", index(`username = "u", password_wo = "cnry-1\n"`), at("package_index", "password_wo"), []string{"Control character in a password", "trimspace"}},
 		{"secret whose name starts with a dot", s.config(`build_secrets_wo = { ".npmrc" = "cnry-1" }`), at("build_secrets_wo", key(".npmrc")), []string{"Invalid name of a build secret", `".npmrc"`, "the first a letter, a digit"}},

@@ -56,7 +56,7 @@ func packageIndexFaults(attribute string, index types.Object) problem.List {
 // indexURLFaults checks one address, which is at a place in the configuration.
 func indexURLFaults(address string, at ...any) problem.List {
 	refused := func(why string) problem.List {
-		return problem.List{{Title: "Invalid package index", Path: at, Object: fmt.Sprintf("%q", withoutUser(address)), Cause: errors.New(why),
+		return problem.List{{Title: "Invalid package index", Path: at, Object: fmt.Sprintf("%q", problem.Address(address)), Cause: errors.New(why),
 			Advice: "Write the address of a simple index, such as https://packages.example.com/simple/."}}
 	}
 	parsed, err := url.Parse(address)
@@ -82,19 +82,6 @@ func indexURLFaults(address string, at ...any) problem.List {
 		return problem.List{{Title: "Query or fragment in the address of the package index", Path: at, Object: bare, Advice: "Leave out what follows the \"?\" or \"#\": addresses of packages are made by adding to this one. A token goes into username and password_wo."}}
 	}
 	return nil
-}
-
-// withoutUser is an address as an error may show it, also where it is no URL.
-func withoutUser(address string) string {
-	at := strings.LastIndex(address, "@")
-	if at < 0 {
-		return address
-	}
-	scheme, _, found := strings.Cut(address[:at], "://")
-	if !found {
-		return "…" + address[at:]
-	}
-	return scheme + "://…" + address[at:]
 }
 
 // passwordFaults refuses what no login by password can hold (RFC 7617). A line break is most often the file's, and the server

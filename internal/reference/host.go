@@ -17,7 +17,8 @@ var hostPattern = lazyregexp.New(`^(?:` + reference.DomainRegexp.String() + `)$`
 
 // ParseHost gives the registry host of an address as people write it: "https://H/team/env", "H/team/env", "H/", "H:443"
 // and "H" are all H, in lower case. Other ports stay part of the host, and so does 443 on a loopback host, whose own
-// default is another one. Docker Hub's aliases are docker.io. User information is an error, and is not repeated in it.
+// default is another one. Docker Hub's aliases are docker.io. User information, query and fragment are errors, and are not
+// repeated in them.
 func ParseHost(address string) (string, error) {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -27,18 +28,18 @@ func ParseHost(address string) (string, error) {
 	if strings.Contains(authority, "@") {
 		return "", &problem.Problem{
 			Title:  "Registry address with a user name",
-			Object: authority[strings.LastIndex(authority, "@")+1:],
+			Object: problem.Address(authority),
 			Advice: "Remove what stands before \"@\": user name and password go into their own arguments.",
 		}
 	}
 	host := strings.ToLower(authority)
-	shown := quote(address[strings.LastIndex(address, "@")+1:])
+	shown := quote(problem.Address(address))
 	switch {
 	case scheme != "" && scheme != "https" && scheme != "http":
 		return "", &problem.Problem{
 			Title: "Registry address with an unknown scheme", Object: shown, Advice: "Write the host alone, or https:// before it.",
 		}
-	case !hostPattern.MatchString(host) || !explicitHost(host) || !validPort(host):
+	case !hostPattern.MatchString(host) || !explicitHost(host) || !validPort(host) || strings.ContainsAny(address, "?#"):
 		return "", &problem.Problem{
 			Title: "Registry address not understood", Object: shown,
 			Advice: "Write the registry's host, with its port if it has one: registry.example.com or localhost:5000.",

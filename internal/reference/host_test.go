@@ -57,6 +57,7 @@ func TestParseHostRefusesWhatIsNoHost(t *testing.T) {
 func TestParseHostNeverRepeatsUserInformation(t *testing.T) {
 	for _, address := range []string{
 		"https://user:cnry-1@r.example.com/", "user:cnry-1@r.example.com", "https://us er:cnry-1/x@r.example.com", "x://user:cnry-1@r.example.com",
+		"r.example.com?token=cnry-1", "https://r.example.com?token=cnry-1", "https://user:cnry-1@r.example.com?token=cnry-1", "x://r.example.com/#cnry-1",
 	} {
 		_, err := ParseHost(address)
 		p := asProblem(t, err)

@@ -24,6 +24,8 @@ const (
 var (
 	tagPattern    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	digestPattern = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	// digestEnd is what is meant for a digest, of whichever algorithm and length, at the end of a reference.
+	digestEnd = lazyregexp.New(`(@|@(?i:sha)[0-9]+:[^@/]*)+$`)
 )
 
 // Repository is where a registry keeps images: "ghcr.io/team/env" is host "ghcr.io", path "team/env". Host keeps its
@@ -124,6 +126,9 @@ func ParsePinned(s string) (Reference, error) {
 
 // split cuts the tag and the digest off, so that a registry's port is never taken for a tag.
 func split(s string) (name, tag, digest string, err error) {
+	if err := secretive(s); err != nil { // First: all other errors show the reference.
+		return "", "", "", err
+	}
 	switch {
 	case s == "":
 		return "", "", "", &problem.Problem{
@@ -141,10 +146,7 @@ func split(s string) (name, tag, digest string, err error) {
 	}
 	name, digest, pinned := strings.Cut(s, "@")
 	if pinned && !ValidDigest(digest) {
-		return "", "", "", &problem.Problem{
-			Title: "Image digest not understood", Object: s,
-			Advice: "After \"@\" comes \"sha256:\" and 64 lower-case hexadecimal digits; found " + quote(digest) + ".",
-		}
+		return "", "", "", digestNotUnderstood(s, digest)
 	}
 	if strings.Contains(name, ":sha256:") || strings.HasSuffix(name, ":sha256") {
 		return "", "", "", &problem.Problem{
@@ -162,6 +164,36 @@ func split(s string) (name, tag, digest string, err error) {
 		}
 	}
 	return name, tag, digest, nil
+}
+
+// secretive is the error for what may be a login in a reference, which it does not show: an "@" after which no digest comes, and
+// a query or fragment. nil where there is none.
+func secretive(s string) error {
+	if strings.ContainsAny(s, "?#") {
+		return &problem.Problem{Title: "Image reference with a query", Object: quote(problem.Address(s)), Advice: "Remove \"?\" or \"#\" and what comes after it: no image has one in its name."}
+	}
+	rest := s[:len(s)-len(digestEnd.FindString(s))]
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return nil
+	}
+	_, before := problem.CutScheme(rest[:at])
+	unread := digestNotUnderstood(quote(problem.Address(rest)), rest[at+1:])
+	if strings.Contains(before, "/") && !strings.Contains(rest[at:], "/") {
+		return unread
+	}
+	p := &problem.Problem{Title: "Image reference with a user name", Object: unread.Object, Advice: "Remove what stands before \"@\": user name and password go into the arguments for a login."}
+	if !strings.Contains(rest[at:], "/") {
+		p.Advice += " " + unread.Advice
+	}
+	return p
+}
+
+func digestNotUnderstood(object, found string) *problem.Problem {
+	return &problem.Problem{
+		Title: "Image digest not understood", Object: object,
+		Advice: "After \"@\" comes \"sha256:\" and 64 lower-case hexadecimal digits; found " + quote(found) + ".",
+	}
 }
 
 // parseName reads host/path of the reference s.

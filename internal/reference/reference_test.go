@@ -89,6 +89,34 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestParse_ShowsNoLogin(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"https://user:cnry@r.example.com/team/env":                      {"Image reference with a user name", `"https://…@r.example.com/team/env"`},
+		"https://user:cnry@r.example.com/team/env:v1":                   {"Image reference with a user name", "r.example.com"},
+		"user:cnry@r.example.com/team/env@" + digest:                    {"Image reference with a user name", `"…@r.example.com/team/env"`},
+		"user:cnry@r.example.com:5000/team/env":                         {"Image reference with a user name", "r.example.com:5000"},
+		"user:cn/ry@r.example.com/team/env":                             {"Image reference with a user name", "r.example.com"},
+		"user:cn@ry@r.example.com/team/env":                             {"Image reference with a user name", "r.example.com"},
+		"user:cnry@https://r.example.com/team/env":                      {"Image reference with a user name", "r.example.com"},
+		"https://user:cn ry@r.example.com/team/env\n":                   {"Image reference with a user name", "r.example.com"},
+		"r.example.com/user:cnry@r.example.com/env":                     {"Image reference with a user name", "r.example.com/env"},
+		"user:cnry@registry":                                            {"Image reference with a user name", `comes "sha256:"`},
+		"user:cnry@localhost:5000":                                      {"Image reference with a user name", "localhost:5000"},
+		"https://user:cn/ry@r.example.com":                              {"Image digest not understood", `found "r.example.com"`},
+		"r.example.com/team/env@latest":                                 {"Image digest not understood", `found "latest"`},
+		"https://r.example.com/team/env?token=cnry":                     {"Image reference with a query", `"https://r.example.com/team/env?…"`},
+		"r.example.com/team/env:v1#cnry":                                {"Image reference with a query", "r.example.com/team/env:v1#…"},
+		"https://user:cn?ry@r.example.com/team/env":                     {"Image reference with a query", "https://…"},
+		"https://user:cnry@r.example.com/team/env?token=cnry@" + digest: {"Image reference with a query", "https://…"},
+	} {
+		_, err := Parse(text)
+		p := asProblem(t, err)
+		if p.Title != want[0] || !strings.Contains(p.Detail(), want[1]) || strings.Contains(p.Error()+p.Detail(), "cn") || strings.Contains(p.Error()+p.Detail(), "user:") {
+			t.Errorf("%s: got %q / %q, want %q and %q", text, p.Title, p.Detail(), want[0], want[1])
+		}
+	}
+}
+
 func TestParseRepositoryNamesWhatToRemove(t *testing.T) {
 	if got, err := ParseRepository("localhost:5000/team/env"); err != nil || got != (Repository{"localhost:5000", "team/env"}) {
 		t.Errorf("got %v, %v", got, err)
