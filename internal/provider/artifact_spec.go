@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -127,4 +129,19 @@ func member[V attr.Value](object attr.Value, name string) V {
 		return none
 	}
 	return value
+}
+
+// undefaulted is a plan of files in which an entry that the configuration does not know as a whole yet is unknown: the framework
+// puts the default of mode into it, and Terraform takes nothing there but what is configured or was there.
+func undefaulted(planned, configured types.List) types.List {
+	entries := slices.Clone(planned.Elements())
+	if len(entries) == 0 || len(entries) != len(configured.Elements()) {
+		return planned
+	}
+	for i, entry := range configured.Elements() {
+		if entry.IsUnknown() {
+			entries[i] = entry
+		}
+	}
+	return types.ListValueMust(planned.ElementType(context.Background()), entries)
 }

@@ -28,6 +28,8 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 	if resp.Diagnostics.Append(req.Config.Get(ctx, &config)...); resp.Diagnostics.HasError() {
 		return
 	}
+	proposed := plan
+	plan.Files = undefaulted(plan.Files, config.Files)
 	given := templateChoice{config.PythonVersion, config.StartCommand, config.ReadyCommand, config.CodeInterpreter}
 	c := plan.content(&resp.Diagnostics)
 	c.platforms = stringList(environment.DefaultPlatform)
@@ -55,7 +57,7 @@ func (r *templateResource) ModifyPlan(ctx context.Context, req resource.ModifyPl
 		resp.Diagnostics.AddAttributeError(path.Root("python_version"), "Template has another Python", fmt.Sprintf("python_version is %s, and the template that was built from this base has %s. Change base, or correct python_version.", given.python.ValueString(), state.PythonVersion.ValueString()))
 		return
 	}
-	if !reflect.DeepEqual(planned, plan) {
+	if !reflect.DeepEqual(planned, proposed) {
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, planned)...)
 	}
 }
@@ -214,10 +216,7 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 
 // asIs is a template whose content stays.
 func (m templateModel) asIs(state templateModel, c content, given templateChoice, diagnostics *diag.Diagnostics) templateModel {
-	m.PythonVersion = given.python
-	if given.python.IsNull() || given.python.IsUnknown() {
-		m.PythonVersion = state.PythonVersion
-	}
+	m.PythonVersion = keptPython(given.python, state.PythonVersion)
 	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, state.Packages
 	if m.Packages.IsNull() {
 		m.Packages = c.packages(m.PythonVersion, diagnostics)

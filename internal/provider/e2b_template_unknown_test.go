@@ -95,3 +95,23 @@ func TestTemplate_EmptyKeyIsAnErrorThatNamesTheSetting(t *testing.T) {
 		})
 	}
 }
+
+// A template that was imported does not tell its Python before its next build.
+func TestTemplate_UnknownPythonAfterAnImport(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.apply()
+	id := fmt.Sprint(c.template().Attributes["template_id"])
+	c.expect(0, "state", "rm", templateAddress)
+	c.expect(0, "import", templateAddress, id)
+	c.apply()
+	c.planIsEmpty()
+	c.write("main.tf", knownLater("3.13", "1")+template("  python_version = terraform_data.d.output\n"))
+	c.apply()
+	c.planIsEmpty()
+	if python := c.template().Attributes["python_version"]; python != "3.13" || len(s.Builds()) != 1 {
+		t.Errorf("python_version is %v after %d builds", python, len(s.Builds()))
+	}
+	c.destroyE2B(s)
+}

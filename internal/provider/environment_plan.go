@@ -29,6 +29,8 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	var given configured
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("python_version"), &given.python)...)
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("attestations"), &given.attestations)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("files"), &given.files)...)
+	plan.Files = undefaulted(plan.Files, given.files)
 	content := plan.content(ctx, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -66,11 +68,12 @@ func (r *environmentResource) ModifyPlan(ctx context.Context, req resource.Modif
 	}
 }
 
-// configured are the Optional and Computed arguments as the configuration has them: in a plan they are unknown where it
-// says nothing.
+// configured are the arguments with something Optional and Computed in them as the configuration has them: in a plan they are
+// unknown, or have a default, where it says nothing.
 type configured struct {
 	python       types.String
 	attestations types.Object
+	files        types.List
 }
 
 // content is what a plan says about content: digests and key, each unknown while an argument of it is.
@@ -174,6 +177,15 @@ func (m environmentModel) asNew(c content, given configured, diagnostics *diag.D
 	return m
 }
 
+// keptPython is the Python of an artifact that stays: an argument that is not known yet can but name the one that it has. An import
+// may not have told it, and Terraform takes no null in place of what is not known.
+func keptPython(given, prior types.String) types.String {
+	if given.IsNull() || given.IsUnknown() && !prior.IsNull() {
+		return prior
+	}
+	return given
+}
+
 // inPlace is the plan of an artifact that stays. Arguments that only changed their spelling keep the prior one, so
 // that such a change plans nothing.
 func (m environmentModel) inPlace(state environmentModel, c content, given configured, from origin, diagnostics *diag.Diagnostics) environmentModel {
@@ -185,10 +197,7 @@ func (m environmentModel) inPlace(state environmentModel, c content, given confi
 		m.Lock = spelling(m.Lock, state.Lock)
 	}
 	m.builtImage = m.builtImage.inPlace(state.builtImage, c.key, given.attestations)
-	m.PythonVersion = given.python
-	if given.python.IsNull() || given.python.IsUnknown() {
-		m.PythonVersion = state.PythonVersion
-	}
+	m.PythonVersion = keptPython(given.python, state.PythonVersion)
 	m.SpecDigest, m.LockDigest = c.spec, c.lock
 	m.Packages = state.Packages
 	if m.Packages.IsNull() && !from.foreign {
