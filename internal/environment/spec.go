@@ -53,20 +53,29 @@ func (s Spec) Normalize() Spec {
 		n.Env[name] = value
 	}
 	for _, f := range s.Files {
-		if len(f.Mode) == 3 {
-			f.Mode = "0" + f.Mode
-		}
+		f.Mode = NormalMode(f.Mode)
 		n.Files = append(n.Files, f)
 	}
 	sort.Slice(n.Files, func(i, j int) bool { return n.Files[i].Path < n.Files[j].Path })
 	n.AptPackages = append(n.AptPackages, s.AptPackages...)
 	sort.Strings(n.AptPackages)
 	for _, c := range s.PostInstall {
-		c.Command = strings.ReplaceAll(c.Command, "\r\n", "\n")
+		c.Command = NormalCommand(c.Command)
 		n.PostInstall = append(n.PostInstall, c)
 	}
 	return n
 }
+
+// NormalMode is the mode of a file in the spelling that is digested.
+func NormalMode(mode string) string {
+	if len(mode) == 3 {
+		return "0" + mode
+	}
+	return mode
+}
+
+// NormalCommand is a command in the spelling that is digested.
+func NormalCommand(command string) string { return strings.ReplaceAll(command, "\r\n", "\n") }
 
 // Digest is "sha256:<64 hex>" over the RFC 8785 form of the normalized spec.
 func (s Spec) Digest() string {

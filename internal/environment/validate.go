@@ -173,7 +173,7 @@ func ValidatePostInstall(commands []Command) problem.List {
 		switch {
 		case strings.TrimSpace(c.Command) == "":
 			faults = append(faults, &problem.Problem{Title: "Empty post-install command", Path: at, Object: fmt.Sprintf("post_install[%d]", i), Advice: "Write a shell command, or remove the entry."})
-		case hasControl(strings.ReplaceAll(c.Command, "\r\n", "\n"), "\n\t"):
+		case hasControl(NormalCommand(c.Command), "\n\t"):
 			faults = append(faults, &problem.Problem{Title: "Control character in a post-install command", Path: at, Object: fmt.Sprintf("post_install[%d]", i), Advice: "Line breaks and tabs are taken, other control characters are not."})
 		}
 	}

@@ -136,14 +136,6 @@ func (m builtImage) inPlace(state builtImage, key types.String, attestations typ
 	return m
 }
 
-// spelling keeps the prior of two values that mean the same. Terraform takes that only where neither is null.
-func spelling[V attr.Value](planned, prior V) V {
-	if planned.IsNull() || prior.IsNull() {
-		return planned
-	}
-	return prior
-}
-
 // nextTag keeps the nonce under the new version; it is unknown while the version is, or where no tag was adopted.
 func (m builtImage) nextTag(state builtImage) types.String {
 	_, nonce, ours := splitTag(state.Tag.ValueString())

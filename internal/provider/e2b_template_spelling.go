@@ -1,6 +1,12 @@
 package provider
 
-import "github.com/hashicorp/terraform-plugin-framework/types"
+import (
+	"encoding/base64"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/environment"
+)
 
 // undecided is the planned interpreter with what the configuration leaves open unknown.
 func undecided(planned, given types.Object) types.Object {
@@ -24,14 +30,22 @@ func (m templateModel) spelled(state templateModel, c content) templateModel {
 	}
 	if sameSpec(artifactArguments{Files: m.Files}, artifactArguments{Files: state.Files}) {
 		m.Files = spelling(m.Files, state.Files)
+	} else {
+		m.Files = spelledEntries(m.Files, state.Files, map[string]func(string) string{"mode": environment.NormalMode, "content_base64": decoded})
 	}
 	if sameSpec(artifactArguments{AptPackages: m.AptPackages}, artifactArguments{AptPackages: state.AptPackages}) {
 		m.AptPackages = spelling(m.AptPackages, state.AptPackages)
 	}
-	if sameSpec(artifactArguments{PostInstall: m.PostInstall}, artifactArguments{PostInstall: state.PostInstall}) {
-		m.PostInstall = spelling(m.PostInstall, state.PostInstall)
-	}
+	m.PostInstall = spelledEntries(m.PostInstall, state.PostInstall, map[string]func(string) string{"command": environment.NormalCommand})
 	return m
+}
+
+// decoded is what base64 says, or the text itself where it is none.
+func decoded(text string) string {
+	if content, err := base64.StdEncoding.DecodeString(text); err == nil {
+		return string(content)
+	}
+	return text
 }
 
 // sameSpec tells whether both are known and give one Spec.

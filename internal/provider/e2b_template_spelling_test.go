@@ -55,6 +55,65 @@ func TestTemplate_UnknownContentBesideAnotherSpelling(t *testing.T) {
 	c.destroyE2B(s)
 }
 
+// The other value is in the same argument.
+func TestTemplate_UnknownEntryBesideAnotherSpelling(t *testing.T) {
+	for name, tt := range map[string]struct{ value, first, second string }{
+		"mode": {"a", `files = [{ path = "/srv/a", content = terraform_data.d.output, mode = "0644" }]`, `files = [{ path = "/srv/a", content = terraform_data.d.output, mode = "644" }]`},
+		"mode of another file": {
+			"a", `files = [{ path = "/srv/a", content = "a" }, { path = "/srv/b", content = terraform_data.d.output }]`,
+			`files = [{ path = "/srv/a", content = "a", mode = "644" }, { path = "/srv/b", content = terraform_data.d.output }]`,
+		},
+		"base64": {
+			"a", `files = [{ path = "/srv/a", content_base64 = "Yg==" }, { path = "/srv/b", content = terraform_data.d.output }]`,
+			`files = [{ path = "/srv/a", content_base64 = "Yg==\n" }, { path = "/srv/b", content = terraform_data.d.output }]`,
+		},
+		"line ends": {"true", `post_install = [{ command = "true\ntrue" }, { command = terraform_data.d.output }]`, `post_install = [{ command = "true\r\ntrue" }, { command = terraform_data.d.output }]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newE2B(t)
+			c := s.newCLI(t)
+			config := func(trigger, arguments string) string {
+				return knownLater(tt.value, trigger) + template("  "+arguments+"\n")
+			}
+			c.write("main.tf", config("1", tt.first))
+			c.apply()
+			c.write("main.tf", config("1", tt.second))
+			c.planIsEmpty()
+			c.write("main.tf", config("2", tt.second))
+			c.apply()
+			c.planIsEmpty()
+			if builds := len(s.Builds()); builds != 1 {
+				t.Errorf("%d builds, want 1", builds)
+			}
+			c.destroyE2B(s)
+		})
+	}
+}
+
+// Where entries that changed places stand beside one that is not known yet, Terraform refuses the plan, and a second apply
+// settles it.
+func TestTemplate_UnknownEntryInAnotherOrderSettles(t *testing.T) {
+	s := newE2B(t)
+	c := s.newCLI(t)
+	config := func(trigger, list string) string {
+		return knownLater("git", trigger) + template("  apt_packages = ["+list+"]\n")
+	}
+	c.write("main.tf", config("1", `"curl", terraform_data.d.output`))
+	c.apply()
+	c.write("main.tf", config("1", `terraform_data.d.output, "curl"`))
+	c.planIsEmpty()
+	c.write("main.tf", config("2", `terraform_data.d.output, "curl"`))
+	if o := c.expect(1, "apply", "-auto-approve"); !strings.Contains(o.stderr, "inconsistent final plan") {
+		t.Error(o.stderr)
+	}
+	c.apply()
+	c.planIsEmpty()
+	if builds := len(s.Builds()); builds != 1 {
+		t.Errorf("%d builds, want 1", builds)
+	}
+	c.destroyE2B(s)
+}
+
 // A template of an earlier release keeps that release's server until something else makes a build, also where this is
 // known at apply alone.
 func TestTemplate_UnknownContentOfAnEarlierRelease(t *testing.T) {

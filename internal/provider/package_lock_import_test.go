@@ -57,3 +57,13 @@ func TestPackageLock_ImportForAnotherTarget(t *testing.T) {
 		})
 	}
 }
+
+// The new object of a replacement is planned with the mark of the import, and with no state.
+func TestPackageLock_ImportedIsReplaced(t *testing.T) {
+	c := newCLI(t)
+	c.write("main.tf", unresolvedLock("  requirements = [\"six\"]\n"))
+	c.expect(0, "import", lockAddress, sixLock)
+	if o := c.expect(2, "plan", "-detailed-exitcode", "-replace="+lockAddress); !strings.Contains(o.stdout, lockAddress+" will be replaced") {
+		t.Error(o.stdout)
+	}
+}

@@ -39,11 +39,12 @@ func (r *packageLockResource) ModifyPlan(ctx context.Context, req resource.Modif
 			return
 		}
 	}
-	if plan.Runner.IsUnknown() && prior != nil && !prior.Base.IsNull() {
-		plan.Runner = types.StringValue(runnerBuildkit) // Its base is being replaced by another.
+	if prior != nil {
+		plan = plan.spelled(ctx, *prior)
 	}
 	decided := plan.decide(ctx, prior, given)
-	if readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
+	// The new object of a replacement has the private state of the old one in its first plan, and no state.
+	if prior != nil && readOrigin(ctx, req.Private, &resp.Diagnostics).imported {
 		decided = plan.onImport(*prior, given)
 		warnOfImport(decided, *prior, given, &resp.Diagnostics)
 	}
@@ -82,14 +83,32 @@ func (m packageLockModel) planned(decided decision, prior *packageLockModel, giv
 	return m
 }
 
-// keeping is the plan of a lock that stays; arguments that mean the same keep the prior spelling, so that such a change
-// plans nothing.
+// keeping is the plan of a lock that stays.
 func (m packageLockModel) keeping(prior packageLockModel, given givenTarget) packageLockModel {
-	m.Requirements, m.Constraints = spelling(m.Requirements, prior.Requirements), spelling(m.Constraints, prior.Constraints)
-	m.ExcludeNewer = spelling(m.ExcludeNewer, prior.ExcludeNewer)
 	m.PythonVersion, m.PythonPlatform, m.UVVersion = orElse(given.python, prior.PythonVersion), orElse(given.platform, prior.PythonPlatform), orElse(given.uv, prior.UVVersion)
 	m.Content, m.Digest, m.Packages, m.ResolvedAt = prior.Content, prior.Digest, prior.Packages, prior.ResolvedAt
 	return m
+}
+
+// spelled keeps the prior spelling of arguments that mean what they meant, so that such a change plans nothing. Each is judged by
+// itself and whatever is decided, so that a plan in which others are not known yet says what the plan at apply will say.
+func (m packageLockModel) spelled(ctx context.Context, prior packageLockModel) packageLockModel {
+	spelled := func(planned, prior types.List) types.List {
+		if whollyKnown(ctx, planned) && wantedSet(planned) == wantedSet(prior) {
+			return spelling(planned, prior)
+		}
+		return planned
+	}
+	m.Requirements, m.Constraints = spelled(m.Requirements, prior.Requirements), spelled(m.Constraints, prior.Constraints)
+	m.ExcludeNewer = spelledText(m.ExcludeNewer, prior.ExcludeNewer, instant)
+	return m
+}
+
+// wantedSet is the one spelling of a list of requirements.
+func wantedSet(list types.List) string {
+	wanted, _ := resolve.Requirements("", texts(list))
+	slices.Sort(wanted)
+	return strings.Join(slices.Compact(wanted), "\n")
 }
 
 // decision is what a change means for the lock.
@@ -135,16 +154,11 @@ func (m packageLockModel) decide(ctx context.Context, prior *packageLockModel, g
 
 // inputs are the arguments that decide the content, each in one spelling.
 func (m packageLockModel) inputs() []string {
-	set := func(list types.List) string {
-		wanted, _ := resolve.Requirements("", texts(list))
-		slices.Sort(wanted)
-		return strings.Join(slices.Compact(wanted), "\n")
-	}
 	index := append([]string{cmp.Or(member[types.String](m.Index, "url").ValueString(), resolve.DefaultIndex)}, texts(member[types.List](m.Index, "extra_urls"))...)
 	for i, address := range index {
 		index[i] = strings.TrimRight(address, "/") // To uv it is the same index.
 	}
-	return []string{set(m.Requirements), set(m.Constraints), baseDigest(m.Base), strings.Join(index, "\n"), m.OnlyBinary.String(), instant(m.ExcludeNewer.ValueString())}
+	return []string{wantedSet(m.Requirements), wantedSet(m.Constraints), baseDigest(m.Base), strings.Join(index, "\n"), m.OnlyBinary.String(), instant(m.ExcludeNewer.ValueString())}
 }
 
 // baseDigest is all of a base that decides; "" without one.
