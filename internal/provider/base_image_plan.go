@@ -61,7 +61,7 @@ type givenBase struct {
 }
 
 // asNew is the plan of a base that is to be built, with the defaults of this release. Those of a predecessor are out of
-// reach: when it applies a replacement, Terraform plans the new object once more, with neither state nor private state.
+// reach: Terraform plans the new object of a replacement with no state, and once more at apply, with no private state either.
 func (m baseImageModel) asNew(ctx context.Context, given givenBase, diagnostics *diag.Diagnostics) baseImageModel {
 	if m.From = given.from; m.From.IsNull() {
 		m.From = types.StringValue(base.DefaultFrom)
@@ -92,11 +92,7 @@ func (m baseImageModel) inPlace(ctx context.Context, state baseImageModel, given
 		m.KernelLock = spelling(m.KernelLock, state.KernelLock)
 	}
 	m.DoctorDigest, m.PythonVersion, m.Libc, m.Packages = state.DoctorDigest, state.PythonVersion, state.Libc, state.Packages
-	key := m.plannedKey(ctx)
-	if !key.IsUnknown() && state.CacheKey.IsNull() {
-		key = state.CacheKey // It was not made by this provider, so its content has no key.
-	}
-	m.builtImage = m.builtImage.inPlace(state.builtImage, key, given.attestations)
+	m.builtImage = m.builtImage.inPlace(state.builtImage, m.plannedKey(ctx), given.attestations)
 	return m
 }
 

@@ -37,7 +37,7 @@ func readOrigin(ctx context.Context, private privateState, diagnostics *diag.Dia
 // warnOfOther says that what was imported has other content than what is configured.
 func (o origin) warnOfOther(state builtImage, key types.String, diagnostics *diag.Diagnostics) {
 	if o.imported && !key.IsUnknown() && !key.Equal(state.CacheKey) {
-		diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries the cache key %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), state.CacheKey.ValueString(), key.ValueString()))
+		diagnostics.AddWarning("Imported image has other content", fmt.Sprintf("%s carries %s, and this configuration has %s: the image will be replaced by one that is built anew.", state.Reference.ValueString(), orNone(state.CacheKey), key.ValueString()))
 	}
 }
 
