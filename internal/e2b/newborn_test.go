@@ -2,6 +2,7 @@ package e2b_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 )
@@ -12,22 +13,32 @@ func TestWhoMadeATemplate(t *testing.T) {
 	unknown := e2btest.Fault{Route: route, Times: 2, Status: 404, Message: "Template x not found"}
 	for name, tt := range map[string]struct {
 		theirs bool
+		before func(t *testing.T, w world)
 		faults []e2btest.Fault
 		looks  int
 		fails  string
 	}{
-		"ours":             {false, nil, 1, ""},
-		"theirs":           {true, nil, 1, ""},
-		"not there yet":    {false, []e2btest.Fault{unknown}, 3, ""},
-		"not listed yet":   {true, []e2btest.Fault{{Route: route, Status: 200, Body: "EMPTY"}}, 2, ""},
-		"never there":      {false, []e2btest.Fault{{Route: route, Times: -1, Status: 404, Message: "Template x not found"}}, 3, "404"},
-		"never listed":     {true, []e2btest.Fault{{Route: route, Times: -1, Status: 200, Body: "EMPTY"}}, 3, "no build"},
-		"may not be asked": {false, []e2btest.Fault{{Route: route, Status: 403, Message: "team is blocked"}}, 1, "403"},
+		"ours":   {false, nil, nil, 1, ""},
+		"theirs": {true, nil, nil, 1, ""},
+		"theirs, of which no build is listed": {true, func(t *testing.T, w world) {
+			if err := w.client.RemoveTags(t.Context(), "agent", "v1"); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, 1, ""},
+		"not there yet":    {false, nil, []e2btest.Fault{unknown}, 3, ""},
+		"not listed yet":   {true, nil, []e2btest.Fault{{Route: route, Status: 200, Body: "EMPTY"}}, 2, ""},
+		"never there":      {false, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 404, Message: "Template x not found"}}, 3, "404"},
+		"never listed":     {true, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 200, Body: "EMPTY"}}, 3, "no build"},
+		"may not be asked": {false, nil, []e2btest.Fault{{Route: route, Status: 403, Message: "team is blocked"}}, 1, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, e2btest.Options{})
 			if tt.theirs {
-				w.AddTemplate(e2btest.Key, "agent", "default")
+				w.AddTemplate(e2btest.Key, "agent", "v1")
+				w.clock.Advance(time.Second)
+			}
+			if tt.before != nil {
+				tt.before(t, w)
 			}
 			requested, err := w.client.RequestBuild(t.Context(), order().Request)
 			if err != nil {

@@ -27,15 +27,11 @@ func SplitOwnTag(tag string) (cacheKey, nonce string, ours bool) {
 	return "sha256:" + found[1], found[2], true
 }
 
-// MadeHere tells whether a template was made by a build of ours, not taken over: the oldest of its builds carries a tag of
-// ours. One without builds proves nothing.
+// MadeHere tells whether a template was made by a build of ours, not taken over: the build that it was made with carries a
+// tag of ours. One whose first build is no longer listed may be anybody's.
 func MadeHere(template Template, tags []Tag) bool {
-	if len(template.Builds) == 0 {
-		return false
-	}
-	oldest := template.Builds[len(template.Builds)-1].BuildID
 	return slices.ContainsFunc(tags, func(tag Tag) bool {
 		_, _, ours := SplitOwnTag(tag.Tag)
-		return ours && tag.BuildID == oldest
+		return ours && template.MadeWith(tag.BuildID)
 	})
 }

@@ -56,6 +56,17 @@ func (t Template) Build(id string) *Build {
 	return nil
 }
 
+// MadeWith tells whether the request for a build surely made the template too, of which all builds were read. The build is
+// the oldest listed, which does not suffice, since older ones may have lost their tags: E2B also stamps what it makes in one
+// request with one time.
+func (t Template) MadeWith(buildID string) bool {
+	if t.Older || len(t.Builds) == 0 || t.CreatedAt.IsZero() {
+		return false
+	}
+	oldest := t.Builds[len(t.Builds)-1]
+	return oldest.BuildID == buildID && oldest.CreatedAt.Equal(t.CreatedAt)
+}
+
 // Build is one build of a template. CPU count and memory belong to the build.
 type Build struct {
 	BuildID    string     `json:"buildID"`
@@ -156,14 +167,13 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 	return template, report("E2B template could not be read", id, err)
 }
 
-// MadeBy tells whether a template was made by the request that gave this build: the build is its oldest. A template just
-// made may not be shown for a moment, and until it is nobody can tell.
+// MadeBy tells whether a template was made by the request that gave this build. A template just made may not be shown for a
+// moment, and until it is nobody can tell.
 func (c *Client) MadeBy(ctx context.Context, build RequestedBuild) (bool, error) {
 	for look := 1; ; look++ {
 		found, err := c.Template(ctx, build.TemplateID)
-		n := len(found.Builds)
-		if err == nil && n > 0 {
-			return found.Builds[n-1].BuildID == build.BuildID, nil
+		if err == nil && len(found.Builds) > 0 {
+			return found.MadeWith(build.BuildID), nil
 		}
 		if err == nil {
 			err = &problem.Problem{Title: "E2B template could not be told from another's", Object: named(build.TemplateID, build.BuildID), Cause: errors.New("E2B lists no build of it"),

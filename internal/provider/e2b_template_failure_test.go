@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 )
 
@@ -156,9 +157,9 @@ func TestTemplate_ThatVanishedIsMadeAgain(t *testing.T) {
 }
 
 // A rebuild of a template that is gone makes E2B answer with another: one that the request made does not stay, and one
-// that somebody made is left alone.
+// that somebody made is left alone, even where E2B lists no build of it because they lost their tags.
 func TestTemplate_RebuildOfOneThatIsGone(t *testing.T) {
-	for name, remade := range map[string]bool{"gone": false, "made again by somebody": true} {
+	for name, remade := range map[string]string{"gone": "", "made again by somebody": "default", "made again, its build untagged": "v1"} {
 		t.Run(name, func(t *testing.T) {
 			s := newE2B(t)
 			c := s.newCLI(t)
@@ -166,11 +167,18 @@ func TestTemplate_RebuildOfOneThatIsGone(t *testing.T) {
 			c.apply()
 			s.Vanish(fullName)
 			c.write("main.tf", template("  memory_mb = 2048\n"))
-			if remade {
-				s.AddTemplate(e2btest.Key, "agent-env", "default")
+			if remade != "" {
+				id, _ := s.AddTemplate(e2btest.Key, "agent-env", remade)
+				if remade != e2b.DefaultTag {
+					must(t, s.somebody(t).RemoveTags(t.Context(), "agent-env", remade))
+				}
 				o := c.expect(1, "apply", "-auto-approve", "-refresh=false")
-				o.says(t, "E2B template was replaced by another", "was not started")
-				if build, refused := s.Launches(e2btest.Key, "agent-env"); build == "" {
+				builds := s.Builds()
+				o.says(t, "E2B template was replaced by another", "template "+id, "Build "+builds[len(builds)-1].BuildID, "was not started")
+				if left := s.Left(); len(left) != 1 || s.Count(deleteTemplate) != 0 {
+					t.Errorf("at E2B: %v, after %d deletes", left, s.Count(deleteTemplate))
+				}
+				if build, refused := s.Launches(e2btest.Key, "agent-env"); remade == e2b.DefaultTag && build == "" {
 					t.Errorf("the other's template launches no more: %s", refused)
 				}
 				return

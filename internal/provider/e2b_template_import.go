@@ -64,7 +64,7 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 		return
 	}
 	if !madeHere {
-		resp.Diagnostics.AddWarning("Imported template was made by others", fmt.Sprintf("Template %s has builds of this provider, and older ones that are not. %s", found.TemplateID, willBeForgotten))
+		resp.Diagnostics.AddWarning("Imported template may have been made by others", fmt.Sprintf("Template %s has builds of this provider, but not as its first. %s", found.TemplateID, willBeForgotten))
 	}
 	set("build_id", build.BuildID)
 	set("cpu_count", int64(build.CPUCount))
@@ -77,8 +77,8 @@ func (r *templateResource) ImportState(ctx context.Context, req resource.ImportS
 	set("reference", referenceOf(found.Names, name, build.BuildID))
 }
 
-// willBeForgotten is said of a template that others made.
-const willBeForgotten = "This provider did not make it, so destroy will forget the template and leave it at E2B with all its builds."
+// willBeForgotten is said of a template that others made, or may have made.
+const willBeForgotten = "It is not known that this provider made it, so destroy will forget the template and leave it at E2B with all its builds."
 
 // toImport reads what to import: the id, or else the identity; false after an error.
 func toImport(ctx context.Context, req resource.ImportStateRequest, diagnostics *diag.Diagnostics) (id, buildID string, ok bool) {

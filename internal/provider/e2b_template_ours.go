@@ -45,8 +45,7 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
 }
 
-// madeHere asks again whether this provider made a template that was imported: the builds of others may be gone by now. It
-// did where the template itself is gone.
+// madeHere asks whether this provider made a template that was imported. It did where the template itself is gone.
 func (r *templateResource) madeHere(ctx context.Context, id string) (bool, error) {
 	found, err := r.services.e2b.Template(ctx, id)
 	if err == nil {
@@ -61,8 +60,8 @@ func (r *templateResource) madeHere(ctx context.Context, id string) (bool, error
 	return false, err
 }
 
-// elsewhere says that a rebuild was answered with another template than the one in state. If the request itself made that,
-// because the one in state is gone, it is removed again: nobody would know of it.
+// elsewhere says that a rebuild was answered with another template than the one in state. If the request itself surely made
+// that, because the one in state is gone, it is removed again: nobody would know of it.
 func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBuild, name, wanted string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
@@ -70,7 +69,7 @@ func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBui
 		Advice: fmt.Sprintf("Build %s waits there, was not started, and ends after 40 minutes. Plan with refresh, so that the change is seen.", build.BuildID)}
 	found, err := r.services.e2b.Template(ctx, build.TemplateID)
 	switch {
-	case err == nil && (len(found.Builds) != 1 || found.Builds[0].BuildID != build.BuildID):
+	case err == nil && (len(found.Builds) != 1 || !found.MadeWith(build.BuildID)):
 		return p
 	case err == nil:
 		err = r.services.e2b.DeleteTemplate(ctx, build.TemplateID)

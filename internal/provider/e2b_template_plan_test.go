@@ -300,7 +300,7 @@ func TestTemplate_ImportOfSomebodyElsesIsForgottenByDestroy(t *testing.T) {
 	c.expect(0, "import", templateAddress, "agent-env")
 	c.apply()
 	c.forgets(s)
-	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template was made by others", "destroy will forget the template")
+	c.expect(0, "import", templateAddress, "agent-env").says(t, "Imported template may have been made by others", "destroy will forget the template")
 	s.Inject(refuseAll("GET /templates/{templateID}/tags"))
 	c.expect(1, "destroy", "-auto-approve", "-refresh=false").says(t, "Tags of the E2B template could not be read", "State is kept")
 	s.Heal()
@@ -311,11 +311,23 @@ func TestTemplate_ImportOfSomebodyElsesIsForgottenByDestroy(t *testing.T) {
 	s.empty(t)
 }
 
+// That no build of others is listed any more does not make the template this provider's: they may have lost their tags.
+func TestTemplate_ImportOfOneWhoseBuildsLostTheirTagsIsForgottenByDestroy(t *testing.T) {
+	s := newE2B(t)
+	s.AddTemplate(e2btest.Key, "agent-env", "v1")
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.expect(0, "import", templateAddress, "agent-env")
+	c.apply()
+	must(t, s.somebody(t).RemoveTags(t.Context(), "agent-env", "v1"))
+	c.forgets(s)
+}
+
 // forgets checks that destroy leaves the one template at E2B and says so.
 func (c *cli) forgets(s *e2bStack) {
 	c.t.Helper()
 	s.Forget()
-	c.expect(0, "destroy", "-auto-approve").says(c.t, "E2B template was forgotten", "was made by others", "stays at E2B with all its builds")
+	c.expect(0, "destroy", "-auto-approve").says(c.t, "E2B template was forgotten", "is not known to be made by this provider", "stays at E2B with all its builds")
 	if left := s.Left(); len(left) != 1 || s.Count(deleteTemplate) != 0 || len(c.instances()) != 0 {
 		c.t.Errorf("at E2B: %v, after %d deletes; in state: %v", left, s.Count(deleteTemplate), c.instances())
 	}

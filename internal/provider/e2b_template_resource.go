@@ -186,7 +186,7 @@ func (r *templateResource) Delete(ctx context.Context, req resource.DeleteReques
 			return
 		}
 		if !made {
-			resp.Diagnostics.AddWarning("E2B template was forgotten", fmt.Sprintf("Template %s was imported, and was made by others: its oldest build has no tag of this provider. It stays at E2B with all its builds, those of this resource too, and is no longer in state. Remove it in the team's dashboard if nobody needs it.", state.TemplateID.ValueString()))
+			resp.Diagnostics.AddWarning("E2B template was forgotten", fmt.Sprintf("Template %s was imported, and is not known to be made by this provider: its first build has no tag of it, or is no longer listed. It stays at E2B with all its builds, those of this resource too, and is no longer in state. Remove it in the team's dashboard if nobody needs it.", state.TemplateID.ValueString()))
 			return
 		}
 	}

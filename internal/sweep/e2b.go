@@ -78,7 +78,7 @@ func (t templates) remove(ctx context.Context, id string) error {
 		return err
 	}
 	if !e2b.MadeHere(found, tags) {
-		return errors.New("others made it: its oldest build has no tag of this provider, so remove it in the team's dashboard, https://e2b.dev/dashboard")
+		return errors.New("others made it: its first build has no tag of this provider, or is no longer listed, so remove it in the team's dashboard, https://e2b.dev/dashboard")
 	}
 	return t.client.DeleteTemplate(ctx, id)
 }

@@ -22,7 +22,7 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 	key := "sha256:" + strings.Repeat("a", 64)
 	fake.AddTemplate(e2btest.Key, "theirs", "default")
 	ours, _ := fake.AddTemplate(e2btest.Key, "ours", "default", e2b.OwnTag(key, "0badcafe"))
-	over, _ := fake.AddTemplate(e2btest.Key, "taken-over", "default")
+	over, _ := fake.AddTemplate(e2btest.Key, "taken-over", "v1")
 	other, _ := fake.AddTemplate(e2btest.Key, "other", e2b.OwnTag(key, "0badcaff"))
 	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: fake.URL})
 	if err != nil {
@@ -53,6 +53,12 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 	}
 	if text, clean = run(over); clean || !strings.Contains(text, "others made it") || len(fake.Left()) != 3 {
 		t.Errorf("one that was taken over: clean is %t:\n%s", clean, text)
+	}
+	if err := client.RemoveTags(t.Context(), "taken-over", "v1"); err != nil {
+		t.Fatal(err)
+	}
+	if text, clean = run(over); clean || !strings.Contains(text, "others made it") || len(fake.Left()) != 3 {
+		t.Errorf("one that was taken over, of which no other build is listed: clean is %t:\n%s", clean, text)
 	}
 	fake.AddSandbox(e2btest.DefaultTeam+"/ours", false)
 	text, clean = run(ours)
