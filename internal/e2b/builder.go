@@ -101,6 +101,7 @@ func (b *Builder) request(ctx context.Context, request BuildRequest) (RequestedB
 	// The look has a time of its own: the request may have been cancelled while it was under way.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
 	defer cancel()
+	advice := "No build with this tag was found under the name. Nothing was asked twice: apply again."
 	for look := 1; ; look++ {
 		found, err := b.find(ctx, request.Name, request.Tags[0])
 		switch {
@@ -110,12 +111,14 @@ func (b *Builder) request(ctx context.Context, request BuildRequest) (RequestedB
 		case err != nil:
 			lost = errors.Join(lost, err)
 		}
-		if look == lookups || b.clock.Sleep(ctx, lookPause) != nil {
+		if look == lookups || b.clock.Sleep(ctx, retry.Jitter(lookPause)) != nil {
+			if err != nil {
+				advice = fmt.Sprintf("Whether E2B took it could not be looked up either: template %s may be there, with a build of this tag that was not started and ends after 40 minutes. Nothing was asked twice. Apply again: what E2B made is named then, and how to import it.", request.Name)
+			}
 			break
 		}
 	}
-	return RequestedBuild{}, &problem.Problem{Title: "E2B did not answer whether it took the template build", Object: request.Name + ", tag " + request.Tags[0], Cause: lost,
-		Advice: "No build with this tag was found under the name. Nothing was asked twice: apply again."}
+	return RequestedBuild{}, &problem.Problem{Title: "E2B did not answer whether it took the template build", Object: request.Name + ", tag " + request.Tags[0], Cause: lost, Advice: advice}
 }
 
 // find looks for the build of a template that carries the tag; nil if there is none.

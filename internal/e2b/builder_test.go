@@ -70,6 +70,34 @@ func TestALostBuildRequestIsFoundAgain(t *testing.T) {
 	}
 }
 
+// Where no look is answered either, nothing is claimed of what E2B has.
+func TestALostBuildRequestThatCannotBeLookedUp(t *testing.T) {
+	unseen := e2btest.Fault{Times: 2, Status: 404, Message: "template 'acme-team/agent' not found"}
+	for name, faults := range map[string][]e2btest.Fault{
+		"unavailable":  {{Times: -1, Status: 503, Message: "unavailable"}},
+		"unauthorized": {{Times: -1, Status: 401, Message: "authorization header is malformed"}},
+		"at last":      {unseen, {Times: -1, Status: 401, Message: "authorization header is malformed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, e2btest.Options{})
+			w.Inject(e2btest.Fault{Route: askBuild, Lose: true})
+			for _, fault := range faults {
+				fault.Route = "GET /templates/aliases/{alias}"
+				w.Inject(fault)
+			}
+			_, err := w.client.NewBuilder().Build(t.Context(), order())
+			p := asProblem(t, err, "agent, tag dl-1", "could not be looked up either", "template agent may be there", "Nothing was asked twice", "how to import it", fmt.Sprint(faults[len(faults)-1].Status))
+			if strings.Contains(p.Detail(), "No build with this tag was found") {
+				t.Errorf("it claims that nothing is there:\n%s", p.Detail())
+			}
+			w.asked(t, askBuild, 1)
+			if len(w.Builds()) != 1 {
+				t.Errorf("builds %+v", w.Builds())
+			}
+		})
+	}
+}
+
 func TestALostBuildRequestOfAnotherIsNotAdopted(t *testing.T) {
 	w := newWorld(t, e2btest.Options{})
 	w.AddTemplate(e2btest.Key, "agent", "default", "dl-somebody")
