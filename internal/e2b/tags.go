@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // Tag is where a tag of a template points to. E2B lists the newest assignment, whether or not its build is ready.
@@ -82,6 +83,9 @@ func (c *Client) AssignTags(ctx context.Context, template, buildID string, tags 
 		case pointTo(known, buildID, tags):
 			return nil
 		case attempt == 3:
+			return report(title, object, err)
+		}
+		if c.clock.Sleep(ctx, retry.Jitter(lookPause)) != nil {
 			return report(title, object, err)
 		}
 	}

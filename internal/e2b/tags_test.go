@@ -17,3 +17,32 @@ func TestTagsAreListedOnce(t *testing.T) {
 		t.Errorf("tags %+v, %v", tags, err)
 	}
 }
+
+// An answer that was lost is looked up, and the request made again after a pause.
+func TestTagsThatE2BFailsToPut(t *testing.T) {
+	const assign = "POST /templates/tags"
+	for name, tt := range map[string]struct {
+		fault e2btest.Fault
+		asked int
+		words []string
+	}{
+		"lost":     {e2btest.Fault{Lose: true}, 1, nil},
+		"twice":    {e2btest.Fault{Times: 2, Status: 503, Message: "unavailable"}, 3, nil},
+		"for good": {e2btest.Fault{Times: -1, Status: 503, Message: "unavailable"}, 3, []string{"Tags could not be put on the E2B build", "503", "unavailable"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, e2btest.Options{})
+			built := w.ready(t, order())
+			tt.fault.Route = assign
+			w.Inject(tt.fault)
+			err := w.client.AssignTags(t.Context(), built.TemplateID, built.BuildID, "prod")
+			w.asked(t, assign, tt.asked)
+			w.spaced(t, assign)
+			if tt.words != nil {
+				says(t, err, tt.words...)
+			} else if launched, refused := w.Launches(e2btest.Key, "agent:prod"); err != nil || launched != built.BuildID {
+				t.Errorf("prod launches %q (%s), %v", launched, refused, err)
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // BuildRequest asks for a build of a template, which is made if the team has none of that name.
@@ -181,7 +182,7 @@ func (c *Client) MadeBy(ctx context.Context, build RequestedBuild) (bool, error)
 		} else if !NotFound(err) {
 			return false, err
 		}
-		if look == lookups || c.clock.Sleep(ctx, lookPause) != nil {
+		if look == lookups || c.clock.Sleep(ctx, retry.Jitter(lookPause)) != nil {
 			return false, err
 		}
 	}
