@@ -65,6 +65,14 @@ func Unclear(err error) bool {
 	return errors.As(err, &e) && e.Unclear()
 }
 
+// retryAfter is the time after which E2B asks to be asked again; 0 if it names none.
+func retryAfter(err error) time.Duration {
+	if e := requestError(err); e != nil {
+		return e.retryAfter
+	}
+	return 0
+}
+
 // refused is an answer outside 2xx.
 func (k call) refused(response *http.Response, body []byte, mask secret.Masker) *Error {
 	e := k.failed(nil)

@@ -28,11 +28,13 @@ const (
 func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secret.Masker, observe func(LogEntry)) (int, error, error) {
 	w := waiting{Builder: b, requested: requested, log: buildLog{mask: mask, observe: observe}, began: b.clock.Now(), pause: pollFirst}
 	for {
+		var asked time.Duration
 		info, err := b.client.BuildStatus(ctx, requested.TemplateID, requested.BuildID, w.log.count)
 		if err != nil {
 			if err := w.failed(ctx, err); err != nil {
 				return w.log.count, nil, err
 			}
+			asked = retryAfter(err)
 		} else {
 			fresh := w.log.take(info.LogEntries)
 			for _, line := range fresh {
@@ -53,7 +55,7 @@ func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secre
 				continue
 			}
 		}
-		if err := b.clock.Sleep(ctx, retry.Jitter(w.pause)); err != nil {
+		if err := b.clock.Sleep(ctx, max(asked, retry.Jitter(w.pause))); err != nil {
 			return w.log.count, nil, w.ended(err)
 		}
 		w.pause = min(w.pause*3/2, pollMost)
@@ -67,8 +69,10 @@ type waiting struct {
 	log       buildLog
 	began     time.Time
 	pause     time.Duration
-	// status is the last that was seen, known when that was, and failing since when looks fail; zero if they do not.
+	// status is the last that was seen, and refused the last look's failure; nil if it did not fail.
 	status  Status
+	refused *Error
+	// failing is since when looks fail although E2B named no time to look again; zero if they do not.
 	failing time.Time
 }
 
@@ -92,20 +96,27 @@ func (w *waiting) saw(ctx context.Context, status Status) {
 			w.logger.WarnContext(ctx, "E2B build has a status that this release does not know; waiting on", "status", string(status), "build", w.requested.BuildID)
 		}
 	}
-	w.status, w.failing = status, time.Time{}
+	w.status, w.refused, w.failing = status, nil, time.Time{}
 }
 
 // failed judges a look that failed: nil is to look again.
 func (w *waiting) failed(ctx context.Context, err error) error {
 	const title = "E2B template build was lost sight of"
 	goesOn := "E2B cannot be told to stop, so the build may still become ready. "
+	if e := requestError(err); ctx.Err() == nil || e != nil && e.Status != 0 {
+		w.refused = e
+	}
+	if ctx.Err() != nil {
+		return w.ended(ctx.Err())
+	}
 	now := w.clock.Now()
-	if w.failing.IsZero() {
+	switch {
+	case retryAfter(err) > 0:
+		w.failing = time.Time{}
+	case w.failing.IsZero():
 		w.failing = now
 	}
 	switch {
-	case ctx.Err() != nil:
-		return w.ended(ctx.Err())
 	case Denied(err):
 		return &problem.Problem{Title: "E2B no longer takes the API key", Object: w.object(), Cause: requestError(err), Advice: goesOn + advice(err)}
 	case missing(err) && now.Sub(w.began) < newborn:
@@ -115,7 +126,7 @@ func (w *waiting) failed(ctx context.Context, err error) error {
 			Advice: "The template may have been deleted meanwhile. Apply again."}
 	case !Transient(err) && !errors.Is(err, context.DeadlineExceeded):
 		return &problem.Problem{Title: title, Object: w.object(), Cause: requestError(err), Advice: goesOn + advice(err)}
-	case now.Sub(w.failing) >= grace:
+	case !w.failing.IsZero() && now.Sub(w.failing) >= grace:
 		return &problem.Problem{Title: title, Object: w.object(), Cause: fmt.Errorf("for %s each look failed, at last: %w", now.Sub(w.failing).Round(time.Second), requestError(err)),
 			Advice: goesOn + advice(err)}
 	}
@@ -131,6 +142,9 @@ func missing(err error) bool {
 
 // ended is a wait that the context ended.
 func (w *waiting) ended(err error) error {
+	if w.refused != nil {
+		err = errors.Join(err, w.refused)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &problem.Problem{Title: "E2B template build took too long", Object: w.object(), Cause: err, Logs: w.log.last(""),
 			Advice: "E2B cannot be told to stop: it ends a build after one hour at the latest, or after 40 minutes that it waits to be started. Give timeouts more time, and apply again."}
