@@ -281,6 +281,45 @@ func TestLogsAndTheirEnd(t *testing.T) {
 			t.Errorf("asked from %q, want %q", offsets, want)
 		}
 	})
+	t.Run("read while the build runs", func(t *testing.T) {
+		w := newWorld(t, e2btest.Options{Pace: time.Second})
+		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Stdout: numbered(230)})
+		w.Inject(e2btest.Fault{Route: buildStatus, Skip: 20, Times: 8, Status: 500, Message: "x"})
+		var lines []string
+		watched := order()
+		watched.Observe = func(line e2b.LogEntry) { lines = append(lines, line.Message) }
+		// A wait that reads the same page again and again never sleeps, so the clock would not end it.
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		built, err := w.client.NewBuilder().Build(ctx, watched)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := w.Log(built.BuildID); len(want) < 240 || !slices.Equal(lines, want) || built.Lines != len(want) {
+			t.Errorf("read %d lines, %d were told, of %d:\n%s", built.Lines, len(lines), len(want), strings.Join(lines, "\n"))
+		}
+		if looks := w.Count(buildStatus); looks < 50 {
+			t.Errorf("the build was ready after %d looks, so nothing was tested", looks)
+		}
+	})
+	t.Run("more than a page between two looks", func(t *testing.T) {
+		w := newWorld(t, e2btest.Options{Pace: time.Second})
+		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Stdout: numbered(630)})
+		w.Inject(e2btest.Fault{Route: buildStatus, Skip: 3, Pass: true, Before: func(e2btest.Request) { w.clock.Advance(250 * time.Second) }})
+		var lines []string
+		watched := order()
+		watched.Observe = func(line e2b.LogEntry) { lines = append(lines, line.Message) }
+		// A wait that reads the same page again and again never sleeps, so the clock would not end it.
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		built, err := w.client.NewBuilder().Build(ctx, watched)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := w.Log(built.BuildID); !slices.Equal(lines, want) || built.Lines != len(want) {
+			t.Errorf("read %d lines, %d were told, of %d", built.Lines, len(lines), len(want))
+		}
+	})
 	t.Run("ready, and the log is gone", func(t *testing.T) {
 		w := newWorld(t, e2btest.Options{})
 		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Stdout: numbered(230)})
