@@ -194,6 +194,26 @@ func (c *Client) Templates(ctx context.Context) ([]ListedTemplate, error) {
 	return all, report("E2B templates could not be listed", "", err)
 }
 
+// DefaultBuild is the build that a template's bare name launches: that of its ListedTemplate; "" if none
+// is listed.
+func (c *Client) DefaultBuild(ctx context.Context, id string) (string, error) {
+	build := ""
+	err := c.paged(ctx, call{method: http.MethodGet, path: "/v2/templates"}, func(got *answer) (bool, error) {
+		var page []ListedTemplate
+		if err := json.Unmarshal(got.body, &page); err != nil {
+			return false, err
+		}
+		for _, one := range page {
+			if one.TemplateID == id {
+				build = one.BuildID
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	return build, report("Default build of the E2B template could not be read", id, err)
+}
+
 // Alias looks a name up: "agent", "team/agent" or either with ":tag", which must be ready then. NotFound tells if
 // there is no such.
 func (c *Client) Alias(ctx context.Context, name string) (Alias, error) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 )
 
@@ -184,4 +185,47 @@ func (c *cli) stateFile() []byte {
 	data, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
 	must(c.t, err)
 	return data
+}
+
+// A default that launches another build is drift, even while the tag's newest row is a build that is not ready. E2B's list
+// tells it then, and is asked in no other case.
+func TestCLIE2B_DefaultThatLaunchesAnotherBuildIsDrift(t *testing.T) {
+	const list = "GET /v2/templates"
+	s := newE2B(t)
+	c := s.newCLI(t)
+	c.write("main.tf", template(""))
+	c.apply()
+	first := fmt.Sprint(c.only().Attributes["build_id"])
+	c.write("main.tf", template("  memory_mb = 2048\n"))
+	c.apply()
+	ours := fmt.Sprint(c.only().Attributes["build_id"])
+	untagged := func() {
+		_, err := s.somebody(t).RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent-env"})
+		must(t, err)
+		s.Forget()
+	}
+	asked := func(want int) {
+		t.Helper()
+		if got := s.Count(list); got != want {
+			t.Errorf("the list was asked for %d times, want %d", got, want)
+		}
+	}
+	untagged()
+	c.planIsEmpty() // It launches ours still.
+	asked(1)
+	s.MoveTag(fullName, "default", first)
+	untagged()
+	c.expect(2, "plan", "-detailed-exitcode").says(t, "0 to add, 1 to change, 0 to destroy")
+	asked(1)
+	s.Inject(refuseAll(list))
+	c.expect(1, "plan").says(t, "Default build of the E2B template could not be read", "State is kept as it was")
+	s.heal()
+	c.apply()
+	if build, refused := s.Launches(e2btest.Key, "agent-env"); build != ours {
+		t.Errorf("the bare name launches %q (%s), want %s", build, refused, ours)
+	}
+	s.Forget()
+	c.planIsEmpty()
+	asked(0)
+	c.destroyE2B(s)
 }

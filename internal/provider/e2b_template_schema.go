@@ -55,7 +55,7 @@ func templateAttributes(ctx context.Context) map[string]schema.Attribute {
 		"memory_mb": schema.NumberAttribute{Optional: true, Computed: true, Default: numberdefault.StaticBigFloat(big.NewFloat(defaultMemoryMB)), Validators: []validator.Number{memoryMB()},
 			MarkdownDescription: fmt.Sprintf("Memory of a sandbox in MiB: an even number from 128, within what the team may have. Part of the cache key. Default: %d.", defaultMemoryMB)},
 		"tags": schema.SetAttribute{Optional: true, ElementType: types.StringType,
-			MarkdownDescription: "Tags for people, put on the build once it is ready, and so moved there if another build had them: 1 to 128 characters of `a-z`, `0-9`, `-`, `_` and `.`, no UUID, not `default` and not beginning with `dl-`. Never launch from them. A change builds nothing."},
+			MarkdownDescription: "Tags for people, put on the build once it is ready, and so moved there if another build had them: 1 to 128 characters of `a-z`, `0-9`, `-`, `_` and `.`, no UUID, not `default` and not beginning with `dl-`. Never launch from them. One that was moved elsewhere is drift; E2B does not tell so while its newest build is not ready. A change builds nothing."},
 		"move_default_tag": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(true),
 			MarkdownDescription: "Whether `default`, which a bare template name means, is put on each build once it is ready. A `default` that was moved elsewhere is then drift. Default: `true`."},
 		"force": schema.BoolAttribute{Optional: true, Computed: true, Default: booldefault.StaticBool(false),

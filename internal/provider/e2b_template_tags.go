@@ -93,9 +93,16 @@ func (r *templateResource) refreshed(ctx context.Context, state templateModel, f
 	}
 	ours := map[string]bool{}
 	for _, tag := range tags {
-		// A tag that a build took which never became ready still means the one before it.
-		if build := found.Build(tag.BuildID); tag.BuildID == id || build != nil && build.Status != e2b.StatusReady {
-			ours[tag.Tag] = true
+		build := found.Build(tag.BuildID)
+		// A tag that a build took which is not ready still means the ready one before it, which E2B tells of default alone.
+		unready := build != nil && build.Status != e2b.StatusReady
+		ours[tag.Tag] = tag.BuildID == id || unready
+		if tag.Tag == e2b.DefaultTag && unready && state.MoveDefaultTag.ValueBool() {
+			launched, err := r.services.e2b.DefaultBuild(ctx, found.TemplateID)
+			if err != nil {
+				return state, err
+			}
+			ours[tag.Tag] = launched == id
 		}
 	}
 	state.MoveDefaultTag = types.BoolValue(state.MoveDefaultTag.ValueBool() && ours[e2b.DefaultTag])
