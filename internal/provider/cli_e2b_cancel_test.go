@@ -3,6 +3,8 @@ package provider_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,16 +41,18 @@ func await(t *testing.T, reached <-chan struct{}) {
 }
 
 // converges checks that whatever a stopped run left, the next apply makes one template of it, or names it with the way to import it,
-// and that destroy then takes all.
+// names the builds that are not in state, and that destroy then takes all.
 func (c *cli) converges(s *e2bStack) {
 	c.t.Helper()
+	var o outcome
 	if len(c.instances()) > 0 || len(s.Left()) == 0 {
-		c.apply()
+		o = c.apply()
 	} else {
 		c.expect(1, "apply", "-auto-approve").says(c.t, "E2B template exists already", "terraform import datalayer_e2b_template.NAME agent-env")
 		c.expect(0, "import", templateAddress, "agent-env")
-		c.apply()
+		o = c.apply()
 	}
+	c.namesOthers(s, o)
 	if left := s.Left(); len(left) != 1 {
 		c.t.Errorf("at E2B: %v", left)
 	}
@@ -58,6 +62,20 @@ func (c *cli) converges(s *e2bStack) {
 	}
 	c.planIsEmpty()
 	c.destroyE2B(s)
+}
+
+// namesOthers checks that an apply which built names each build that runs or launches and is not in state.
+func (c *cli) namesOthers(s *e2bStack, o outcome) {
+	c.t.Helper()
+	if strings.Contains(o.stdout, "0 added, 0 changed") {
+		return
+	}
+	ours := c.buildIDs()
+	for _, b := range s.Builds() {
+		if b.Status != "error" && !slices.Contains(ours, b.BuildID) {
+			o.says(c.t, "E2B has a build of this content that is not in state", "build "+b.BuildID, fmt.Sprintf("NAME %s:%s", b.TemplateID, b.BuildID))
+		}
+	}
 }
 
 // C02: after one Ctrl-C while a new template is built, state has the ids, tainted; the next apply destroys it, build and all, and makes
@@ -123,7 +141,9 @@ func TestCLIE2B_InterruptedRebuildKeepsTheBuildBefore(t *testing.T) {
 			t.Errorf("default is on %s", tag.BuildID)
 		}
 	}
-	c.apply().says(t, "0 added, 1 changed, 0 destroyed")
+	o = c.apply()
+	o.says(t, "0 added, 1 changed, 0 destroyed")
+	c.namesOthers(s, o)
 	if made := c.buildIDs(); len(made) != 2 || made[0] != before["build_id"] || made[1] == s.Builds()[1].BuildID {
 		t.Errorf("build_ids is %q", made)
 	}

@@ -99,6 +99,9 @@ func (r *templateResource) build(ctx context.Context, running operation, config 
 	if login := made.Start.Registry; login != nil && login.Source == credential.DockerSource {
 		running.diagnostics.AddWarning("E2B is given a login of the Docker configuration", fmt.Sprintf("The base is on %s, for which the Docker configuration has the login of %q: E2B pulls with it, and it works for all that it opens until it is changed. To give E2B a login that may read this base alone, set base_registry or the provider's registries.", recipe.Base.Host, login.Username))
 	}
+	if prior != nil {
+		r.warnOfOthers(ctx, running, *prior, key.ValueString())
+	}
 	made.Start.Force = plan.Force.ValueBool()
 	report := made.ReportLog()
 	built, err := client.NewBuilder().Build(ctx, e2b.Order{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -80,4 +81,40 @@ func (r *templateResource) elsewhere(ctx context.Context, build e2b.RequestedBui
 	}
 	return &problem.Problem{Title: "E2B template is gone", Cause: errElsewhere, Object: fmt.Sprintf("%s, template %s", name, wanted),
 		Advice: fmt.Sprintf("Asked for a build, E2B made another template of that name, %s, which was removed again. Plan with refresh, so that it is made anew.", build.TemplateID)}
+}
+
+// warnOfOthers names the builds of the content that is about to be built which are not in state: a run that was killed may
+// have left them, and nothing else would ever tell of them. They are not adopted, since another state may have made them.
+func (r *templateResource) warnOfOthers(ctx context.Context, running operation, prior templateModel, key string) {
+	id := prior.TemplateID.ValueString()
+	tags, err := r.services.e2b.Tags(ctx, id)
+	if err != nil {
+		if !e2b.NotFound(err) && ctx.Err() == nil {
+			for _, p := range problem.From(err, "Tags of the E2B template could not be read") {
+				running.diagnostics.AddWarning(p.Title, p.Detail()+" So a build of this content that a killed run left would not be named. A build is asked for all the same.")
+			}
+		}
+		return
+	}
+	known := append(texts(prior.BuildIDs), prior.BuildID.ValueString())
+	tags = slices.DeleteFunc(tags, func(tag e2b.Tag) bool {
+		content, _, ours := e2b.SplitOwnTag(tag.Tag)
+		return !ours || content != key || slices.Contains(known, tag.BuildID)
+	})
+	if len(tags) == 0 {
+		return
+	}
+	found, err := r.services.e2b.Template(ctx, id)
+	for _, tag := range tags {
+		status := "its status could not be read"
+		if build := found.Build(tag.BuildID); err == nil && build != nil {
+			if build.Status == e2b.StatusError {
+				continue // It launches nothing, and runs no more.
+			}
+			status = fmt.Sprintf("its status is %q", build.Status)
+		}
+		running.diagnostics.AddWarning("E2B has a build of this content that is not in state",
+			fmt.Sprintf("Template %s has build %s, tag %s; %s. A run that was killed may have left it, or another state made it, so it is not used, and this apply makes a build of its own. E2B removes no build alone: it goes with the template. "+
+				"Once it is ready it launches by its id, and terraform import datalayer_e2b_template.NAME %s:%s takes it over.", id, tag.BuildID, tag.Tag, status, id, tag.BuildID))
+	}
 }
