@@ -41,6 +41,9 @@ func TestTemplate_CreateThatFailsLaterIsTaintedAndLeavesNothing(t *testing.T) {
 			if len(all) != 1 || all[0].Status != "tainted" || all[0].Attributes["template_id"] == nil || all[0].Attributes["reference"] != nil || all[0].Attributes["cache_key"] != nil {
 				t.Fatalf("in state: %v", all)
 			}
+			if retained, _ := all[0].Attributes["retained"].([]any); len(retained) != 1 {
+				t.Errorf("retained is %v, and the team's cache holds %q", retained, s.Retained())
+			}
 			s.Heal()
 			s.Forget()
 			c.expect(0, "destroy", "-auto-approve")

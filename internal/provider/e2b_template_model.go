@@ -81,7 +81,7 @@ func (m templateModel) requested(build e2b.RequestedBuild) templateModel {
 	m.TemplateID, m.BuildID = types.StringValue(build.TemplateID), types.StringValue(build.BuildID)
 	m.Team = orNull(teamOf(build.Names))
 	m.Reference, m.CacheKey = types.StringNull(), types.StringNull()
-	m.Artifact, m.BuildIDs, m.Retained = types.ObjectNull(artifactType), stringList(), noneRetained()
+	m.Artifact, m.BuildIDs, m.Retained = types.ObjectNull(artifactType), stringList(), m.layerCache()
 	return m.settled()
 }
 
