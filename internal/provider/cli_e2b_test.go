@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
 )
@@ -49,7 +50,7 @@ func TestCLIE2B_ManyTemplatesShareFewSlots(t *testing.T) {
 	c.destroyE2B(s)
 }
 
-// Two runs build one template at once. Both builds become ready, and each state launches its own.
+// Two runs build one template of the same content at once. Both builds become ready, and each state launches its own.
 func TestCLIE2B_ConcurrentAppliesSupersedeNothing(t *testing.T) {
 	s := newE2B(t)
 	one := s.newCLI(t)
@@ -58,9 +59,10 @@ func TestCLIE2B_ConcurrentAppliesSupersedeNothing(t *testing.T) {
 	other := s.newCLI(t)
 	other.write("main.tf", template(withLock(sixLock)))
 	other.expect(0, "import", templateAddress, "agent-env")
+	other.apply()
 	s.BuildsTake("agent-env", 3*time.Second)
 	one.write("main.tf", template(withLock(otherLock)))
-	other.write("main.tf", template(withLock(thirdLock)))
+	other.write("main.tf", template(withLock(otherLock)))
 	runs := []*cliRun{one.start("apply", "-auto-approve"), other.start("apply", "-auto-approve")}
 	for _, run := range runs {
 		if o := run.wait(cliLimit); o.code != 0 {
@@ -79,6 +81,14 @@ func TestCLIE2B_ConcurrentAppliesSupersedeNothing(t *testing.T) {
 		if b.Status != "ready" {
 			t.Errorf("build %s is %s", b.BuildID, b.Status)
 		}
+	}
+	asked := map[string]int{}
+	for _, b := range s.Builds() {
+		key, _, _ := e2b.SplitOwnTag(b.Tags[0])
+		asked[key]++
+	}
+	if len(asked) != 2 || asked[fmt.Sprint(one.only().Attributes["cache_key"])] != 2 {
+		t.Errorf("builds of each content: %v, so nothing was tested", asked)
 	}
 	if len(builds) != 2 {
 		t.Error("both states have one build")

@@ -102,8 +102,12 @@ func TestTemplate_EachBuildIsAskedForWithOneTagOfItsOwn(t *testing.T) {
 		resource.TestStep{Config: template("  tags = [\"stable\", \"v1.2\"]\n")},
 		resource.TestStep{Config: template("  tags = [\"stable\", \"v1.2\"]\n  memory_mb = 2048\n")},
 		resource.TestStep{Config: template("  tags = [\"stable\", \"v1.2\"]\n  memory_mb = 2048\n"), PlanOnly: true, ConfigStateChecks: nil},
-		resource.TestStep{Config: template("  tags = [\"stable\", \"v1.2\"]\n  memory_mb = 2048\n"), ConfigStateChecks: []statecheck.StateCheck{stateCheckOf(func() error {
+		// The same content again: only the nonce differs.
+		resource.TestStep{Config: template("  tags = [\"stable\", \"v1.2\"]\n  memory_mb = 2048\n  rebuild_trigger = { n = \"1\" }\n"), ConfigStateChecks: []statecheck.StateCheck{stateCheckOf(func() error {
 			seen := map[string]bool{}
+			if builds := s.Builds(); len(builds) != 3 || builds[1].Tags[0][:67] != builds[2].Tags[0][:67] {
+				return fmt.Errorf("the last two of these builds should be of one content: %+v", builds)
+			}
 			for _, b := range s.Builds() {
 				if len(b.Tags) != 1 || !ownTag.MatchString(b.Tags[0]) || seen[b.Tags[0]] {
 					return fmt.Errorf("a build was asked for with the tags %q", b.Tags)
