@@ -3,10 +3,12 @@ package sweep_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/credential"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
@@ -64,6 +66,68 @@ func TestE2B_ListsTemplatesOfOursAndRemovesOneByItsID(t *testing.T) {
 	text, clean = run(ours)
 	if clean || !strings.Contains(text, "running sandboxes") {
 		t.Errorf("a template in use: clean is %t:\n%s", clean, text)
+	}
+}
+
+func TestE2B_RemovesItsExpiredSandboxesAlone(t *testing.T) {
+	fake, err := e2btest.New(e2btest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fake.Close()
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: fake.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, now := map[string]string{}, time.Now()
+	start := func(name, key, marker string, paused bool) {
+		t.Helper()
+		made, err := client.CreateSandbox(t.Context(), e2b.NewSandbox{Template: "base", Timeout: time.Hour, Metadata: map[string]string{key: marker}})
+		if err == nil && paused {
+			err = client.PauseSandbox(t.Context(), made.SandboxID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[name] = made.SandboxID
+	}
+	expired := func() string { return credential.NewMarker("demo", now.Add(-time.Minute)).String() }
+	start("expired", sweep.SandboxMarker, expired(), false)
+	start("expired and paused", sweep.SandboxMarker, expired(), true)
+	start("in use", sweep.SandboxMarker, credential.NewMarker("demo", now.Add(time.Hour)).String(), false)
+	start("of another kind", sweep.SandboxMarker, "mine", false)
+	start("under another key", "name", expired(), false)
+	left := func() []string {
+		var left []string
+		for name, id := range ids {
+			if strings.Contains(strings.Join(fake.Left(), "\n"), "sandbox "+id) {
+				left = append(left, name)
+			}
+		}
+		slices.Sort(left)
+		return left
+	}
+	run := func(dry bool) (string, bool) {
+		var out bytes.Buffer
+		clean := sweep.Run(t.Context(), sweep.Options{Command: "sweep", DryRun: dry, Now: func() time.Time { return now }}, []sweep.Service{sweep.E2B(client, "")}, &out)
+		return out.String(), clean
+	}
+	if text, clean := run(true); clean || len(left()) != 5 || strings.Count(text, "expired   sandbox ") != 2 {
+		t.Errorf("a dry run: clean is %t, left are %q:\n%s", clean, left(), text)
+	}
+	fake.Inject(e2btest.Fault{Route: "DELETE /sandboxes/{sandboxID}", Times: -1, Status: 403, Message: "team is banned"})
+	if text, clean := run(false); clean || len(left()) != 5 || strings.Count(text, "by hand: end it in the team's dashboard") != 2 {
+		t.Errorf("E2B refuses: clean is %t, left are %q:\n%s", clean, left(), text)
+	}
+	fake.Heal()
+	text, clean := run(false)
+	if want := []string{"in use", "of another kind", "under another key"}; !clean || !slices.Equal(left(), want) {
+		t.Errorf("clean is %t, left are %q, want %q:\n%s", clean, left(), want, text)
+	}
+	for _, want := range []string{"removed   sandbox " + ids["expired"], "removed   sandbox " + ids["expired and paused"], "in use    sandbox " + ids["in use"], "Removed: 2. Left to remove: 0. In use: 1."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
 	}
 }
 
