@@ -105,3 +105,27 @@ func FuzzNames(f *testing.F) {
 		}
 	})
 }
+
+// A name that E2B does not take says what to do: it may have changed hands in the middle of the request.
+func TestNamesThatAreRefused(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	for name, tt := range map[string]struct {
+		name      string
+		meanwhile func()
+		words     []string
+	}{
+		"an id":             {id, nil, []string{"409 Conflict: Alias '" + id + "' is already used", "the id of a template"}},
+		"another team's":    {"other/agent", nil, []string{"must match your team 'acme-team'", "Leave the team out"}},
+		"taken meanwhile":   {"fresh", func() { w.AddTemplate(e2btest.Key, "fresh", "default") }, []string{"403 Forbidden: Alias 'fresh' already used", "at the same time", "No build was made"}},
+		"deleted meanwhile": {"agent", func() { w.Vanish("acme-team/agent") }, []string{"404 Not Found", "has been deleted and cannot be rebuilt", "Plan with refresh"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.Meanwhile(tt.meanwhile)
+			_, err := w.client.RequestBuild(t.Context(), e2b.BuildRequest{Name: tt.name, Tags: []string{"dl-1"}})
+			says(t, err, append(tt.words, "E2B did not take the template build")...)
+		})
+	}
+	_, err := w.client.Alias(t.Context(), "other/agent")
+	says(t, err, "E2B template name could not be looked up", "must match your team 'acme-team'", "Leave the team out")
+}

@@ -122,7 +122,32 @@ func (c *Client) RequestBuild(ctx context.Context, request BuildRequest) (Reques
 		}
 		return nil
 	}})
-	return got, limited(report("E2B did not take the template build", request.Name, err))
+	return got, explainName(limited(report("E2B did not take the template build", request.Name, err)))
+}
+
+// refusals are E2B's words for a name that it does not take, and what to do. The first that fits counts.
+var refusals = []struct{ words, advice string }{
+	{"must match your team", "Leave the team out, or use a key of that team: a key opens its own team's templates alone."},
+	{"is already used", "It is the id of a template, which E2B takes for no name. Choose another."},
+	{"already used", "Something else made a template of this name at the same time: two blocks with one name, or another run. No build was made. Import that template, or choose another name."},
+	{"has been deleted and cannot be rebuilt", "It was deleted at the same time. No build was made. Plan with refresh, so that it is made anew."},
+}
+
+// explainName says what to do about a name that E2B does not take.
+func explainName(err error) error {
+	var p *problem.Problem
+	e := requestError(err)
+	if e == nil || e.Status < 400 || e.Status >= 500 || !errors.As(err, &p) {
+		return err
+	}
+	for _, refusal := range refusals {
+		if strings.Contains(e.Message, refusal.words) {
+			said := *p
+			said.Advice = refusal.advice
+			return &said
+		}
+	}
+	return err
 }
 
 // limits are the beginnings of what E2B says of a build that is larger than the team may have, and the argument.
@@ -219,7 +244,7 @@ func (c *Client) DefaultBuild(ctx context.Context, id string) (string, error) {
 func (c *Client) Alias(ctx context.Context, name string) (Alias, error) {
 	var got Alias
 	_, err := c.send(ctx, call{method: http.MethodGet, path: "/templates/aliases/" + url.PathEscape(name), into: &got, object: "/templates/aliases/" + name})
-	return got, report("E2B template name could not be looked up", name, err)
+	return got, explainName(report("E2B template name could not be looked up", name, err))
 }
 
 // SetPublic makes a template one that every team may launch, or takes that back.

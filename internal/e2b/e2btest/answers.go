@@ -11,6 +11,8 @@ type answers struct {
 	takes    map[string]time.Duration
 	commands []func(Command) (CommandAnswer, bool)
 	code     []func(Code) ([]Event, bool)
+	// meanwhile is what others do in the middle of the next request for a build.
+	meanwhile func()
 }
 
 // StepAnswer is what a build step does whose arguments hold a text.
@@ -38,6 +40,13 @@ func (s *Server) OnStep(answers ...StepAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers.steps = append(s.answers.steps, answers...)
+}
+
+// Meanwhile says what others do once the next request for a build has looked its name up, before the build is made.
+func (s *Server) Meanwhile(others func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers.meanwhile = others
 }
 
 // ForgetSteps takes back what OnStep said.

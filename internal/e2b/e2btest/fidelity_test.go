@@ -125,7 +125,8 @@ func TestWordsAndOrderOfChecks(t *testing.T) {
 		"read a foreign":      {"GET", "/templates/" + theirs, ``, 403, "You don't have access to this sandbox template (" + theirs + ")"},
 		"alias, absent":       {"GET", "/templates/aliases/absent", ``, 404, "template 'acme/absent' not found"},
 		"alias, tag absent":   {"GET", "/templates/aliases/acme%2Fagent:v9", ``, 404, "tag 'v9' does not exist for template 'acme/agent'"},
-		"alias, foreign":      {"GET", "/templates/aliases/other%2Ftheirs", ``, 403, "You don't have access to this template alias"},
+		"alias, foreign":      {"GET", "/templates/aliases/other%2Ftheirs", ``, 400, "namespace 'other' must match your team 'acme'"},
+		"alias, foreign id":   {"GET", "/templates/aliases/" + theirs, ``, 403, "You don't have access to this template alias"},
 		"bad token":           {"GET", "/v2/templates?nextToken=x", ``, 400, "Invalid next token"},
 		"team":                {"GET", "/v2/templates?teamID=x", ``, 400, "Team ID param mismatch with the API key"},
 		"no tags":             {"POST", "/templates/tags", `{"target":"agent"}`, 400, "At least one tag is required"},
@@ -150,6 +151,23 @@ func TestWordsAndOrderOfChecks(t *testing.T) {
 		})
 	}
 	if left := f.Left(); len(left) != 2 {
+		t.Errorf("refused requests made something: %q", left)
+	}
+}
+
+// TestNamesThatChangeMeanwhile: what E2B's server says where a name changes hands in the middle of a request.
+func TestNamesThatChangeMeanwhile(t *testing.T) {
+	f := newFake(t, e2btest.Options{Teams: map[string]e2btest.Team{e2btest.Key: {Slug: "acme"}}})
+	id, _ := f.AddTemplate(e2btest.Key, "agent", "default")
+	f.Meanwhile(func() { f.Vanish("acme/agent") })
+	if status, message := f.ask(t, "POST", "/v3/templates", `{"name":"agent"}`); status != 404 || message != "Template '"+id+"' has been deleted and cannot be rebuilt" {
+		t.Errorf("a template that is deleted meanwhile: %d %s", status, message)
+	}
+	f.Meanwhile(func() { f.AddTemplate(e2btest.Key, "agent", "default") })
+	if status, message := f.ask(t, "POST", "/v3/templates", `{"name":"agent"}`); status != 403 || message != "Alias 'agent' already used" {
+		t.Errorf("a name that is taken meanwhile: %d %s", status, message)
+	}
+	if left := f.Left(); len(left) != 1 || !strings.Contains(left[0], "1 builds") {
 		t.Errorf("refused requests made something: %q", left)
 	}
 }

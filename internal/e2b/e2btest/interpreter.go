@@ -83,7 +83,7 @@ func execute(c *call, box *sandbox) {
 	c.note(http.StatusOK, nil)
 	c.w.Header().Set("Content-Type", "application/x-ndjson")
 	c.w.WriteHeader(http.StatusOK)
-	for _, event := range append(events, Event{"type": "end_of_execution"}) {
+	for _, event := range events {
 		if kind := event["type"]; (kind == "stdout" || kind == "stderr") && event["timestamp"] == nil {
 			event = maps.Clone(event)
 			event["timestamp"] = c.server.options.Now().UTC().Format(time.RFC3339Nano)

@@ -2,6 +2,7 @@ package e2btest
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
@@ -36,6 +37,15 @@ func parseRef(text string) (ref, error) {
 		return r, fmt.Errorf("invalid template ID: %s", r.alias)
 	}
 	return r, nil
+}
+
+// foreign answers a name in another team's namespace, where only the team's own may be named.
+func (c *call) foreign(r ref) bool {
+	if r.namespace == "" || r.namespace == c.team.Slug {
+		return false
+	}
+	c.fail(http.StatusBadRequest, "namespace '%s' must match your team '%s'", r.namespace, c.team.Slug)
+	return true
 }
 
 // checkTags trims, lower-cases and de-duplicates tags.

@@ -136,6 +136,9 @@ func (s *Server) getAlias(c *call) {
 		c.fail(http.StatusBadRequest, "Invalid alias: %s", err)
 		return
 	}
+	if c.foreign(r) {
+		return
+	}
 	one := s.named(c.team, r)
 	shown := r.alias
 	if r.namespace != "" {

@@ -96,8 +96,7 @@ func (s *Server) createBuild(c *call) {
 		c.fail(http.StatusBadRequest, "Invalid name: %s", err)
 		return
 	}
-	if r.namespace != "" && r.namespace != c.team.Slug {
-		c.fail(http.StatusBadRequest, "namespace '%s' must match your team '%s'", r.namespace, c.team.Slug)
+	if c.foreign(r) {
 		return
 	}
 	if r.tag != "" && r.tag != "default" {
@@ -117,20 +116,38 @@ func (s *Server) createBuild(c *call) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.register(c, r.alias, tags, cpu, memory)
+	one := s.ofTeam(c.team, r.alias)
+	if others := s.answers.meanwhile; others != nil {
+		s.answers.meanwhile = nil
+		s.mu.Unlock()
+		others()
+		s.mu.Lock()
+	}
+	s.register(c, one, r.alias, tags, cpu, memory)
 }
 
-// register makes the build, in a template that is made if the team has none of that name.
-func (s *Server) register(c *call, alias string, tags []string, cpu, memory int) {
-	if s.everID(alias) {
+// ofTeam is the team's own template of a name; nil if there is none.
+func (s *Server) ofTeam(t *team, alias string) *template {
+	for _, one := range s.templates {
+		if one.team == t && one.alias == alias && !one.deleted {
+			return one
+		}
+	}
+	return nil
+}
+
+// register makes the build, in the template that the team had of that name when the request came, or in one that is made.
+func (s *Server) register(c *call, one *template, alias string, tags []string, cpu, memory int) {
+	switch {
+	case s.everID(alias):
 		c.fail(http.StatusConflict, "Alias '%s' is already used", alias)
 		return
-	}
-	var one *template
-	for _, known := range s.templates {
-		if known.team == c.team && known.alias == alias && !known.deleted {
-			one = known
-		}
+	case one == nil && s.ofTeam(c.team, alias) != nil:
+		c.fail(http.StatusForbidden, "Alias '%s' already used", alias)
+		return
+	case one != nil && one.deleted:
+		c.fail(http.StatusNotFound, "Template '%s' has been deleted and cannot be rebuilt", one.id)
+		return
 	}
 	if s.busy(c.team, one, tags) >= c.team.MaxBuilds {
 		c.fail(http.StatusTooManyRequests, "you have reached the maximum number of concurrent template builds (%d). Please wait for existing builds to complete or contact support if you need more concurrent builds.", c.team.MaxBuilds)
