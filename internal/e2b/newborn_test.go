@@ -1,6 +1,7 @@
 package e2b_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,11 +26,13 @@ func TestWhoMadeATemplate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, nil, 1, ""},
-		"not there yet":    {false, nil, []e2btest.Fault{unknown}, 3, ""},
-		"not listed yet":   {true, nil, []e2btest.Fault{{Route: route, Status: 200, Body: "EMPTY"}}, 2, ""},
-		"never there":      {false, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 404, Message: "Template x not found"}}, 3, "404"},
-		"never listed":     {true, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 200, Body: "EMPTY"}}, 3, "no build"},
-		"may not be asked": {false, nil, []e2btest.Fault{{Route: route, Status: 403, Message: "team is blocked"}}, 1, "403"},
+		"ours, stamped a moment later": {false, nil, []e2btest.Fault{{Route: route, Status: 200, Body: "+200ms"}}, 1, ""},
+		"of another second":            {true, nil, []e2btest.Fault{{Route: route, Status: 200, Body: "+1s"}}, 1, ""},
+		"not there yet":                {false, nil, []e2btest.Fault{unknown}, 3, ""},
+		"not listed yet":               {true, nil, []e2btest.Fault{{Route: route, Status: 200, Body: "EMPTY"}}, 2, ""},
+		"never there":                  {false, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 404, Message: "Template x not found"}}, 3, "404"},
+		"never listed":                 {true, nil, []e2btest.Fault{{Route: route, Times: -1, Status: 200, Body: "EMPTY"}}, 3, "no build"},
+		"may not be asked":             {false, nil, []e2btest.Fault{{Route: route, Status: 403, Message: "team is blocked"}}, 1, "403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, e2btest.Options{})
@@ -45,8 +48,12 @@ func TestWhoMadeATemplate(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, fault := range tt.faults {
-				if fault.Body == "EMPTY" {
-					fault.Body = `{"templateID":"` + requested.TemplateID + `","names":["acme-team/agent"],"builds":[]}`
+				if fault.Body != "" {
+					builds, made := "", time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+					if later, err := time.ParseDuration(fault.Body); err == nil {
+						builds = fmt.Sprintf(`{"buildID":%q,"status":"waiting","createdAt":%q,"updatedAt":%[2]q}`, requested.BuildID, made.Add(later).Format(time.RFC3339Nano))
+					}
+					fault.Body = fmt.Sprintf(`{"templateID":%q,"names":["acme-team/agent"],"createdAt":%q,"builds":[%s]}`, requested.TemplateID, made.Format(time.RFC3339Nano), builds)
 					fault.Header = map[string]string{"Content-Type": "application/json"}
 				}
 				w.Inject(fault)

@@ -60,12 +60,15 @@ func (t Template) Build(id string) *Build {
 // MadeWith tells whether the request for a build surely made the template too, of which all builds were read. The build is
 // the oldest listed, which does not suffice, since older ones may have lost their tags: E2B also stamps what it makes in one
 // request with one time.
-func (t Template) MadeWith(buildID string) bool {
+func (t Template) MadeWith(buildID string) bool { return t.madeWith(buildID, 0) }
+
+// madeWith takes times that are so far apart for those of one request.
+func (t Template) madeWith(buildID string, apart time.Duration) bool {
 	if t.Older || len(t.Builds) == 0 || t.CreatedAt.IsZero() {
 		return false
 	}
 	oldest := t.Builds[len(t.Builds)-1]
-	return oldest.BuildID == buildID && oldest.CreatedAt.Equal(t.CreatedAt)
+	return oldest.BuildID == buildID && oldest.CreatedAt.Sub(t.CreatedAt).Abs() <= apart
 }
 
 // Build is one build of a template. CPU count and memory belong to the build.
@@ -193,13 +196,17 @@ func (c *Client) TemplateWith(ctx context.Context, id, buildID string) (Template
 	return template, report("E2B template could not be read", id, err)
 }
 
+// oneRequest is how far apart E2B may stamp a template and the build of one request for MadeBy. Its server stamps both with
+// one time; were that to change, no create may take its own template for another's.
+const oneRequest = 500 * time.Millisecond
+
 // MadeBy tells whether a template was made by the request that gave this build. A template just made may not be shown for a
 // moment, and until it is nobody can tell.
 func (c *Client) MadeBy(ctx context.Context, build RequestedBuild) (bool, error) {
 	for look := 1; ; look++ {
 		found, err := c.Template(ctx, build.TemplateID)
 		if err == nil && len(found.Builds) > 0 {
-			return found.MadeWith(build.BuildID), nil
+			return found.madeWith(build.BuildID, oneRequest), nil
 		}
 		if err == nil {
 			err = &problem.Problem{Title: "E2B template could not be told from another's", Object: named(build.TemplateID, build.BuildID), Cause: errors.New("E2B lists no build of it"),
