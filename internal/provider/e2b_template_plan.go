@@ -217,14 +217,7 @@ func (m templateModel) inPlace(state templateModel, c content, given templateCho
 // asIs is a template whose content stays.
 func (m templateModel) asIs(state templateModel, c content, given templateChoice, diagnostics *diag.Diagnostics) templateModel {
 	m.PythonVersion = keptPython(given.python, state.PythonVersion)
-	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, state.Packages
-	if m.Packages.IsNull() {
-		m.Packages = c.packages(m.PythonVersion, diagnostics)
-	}
-	if m.Packages.IsUnknown() {
-		// Nothing is built, so nothing more can be learned.
-		m.Packages = types.MapNull(types.StringType)
-	}
+	m.SpecDigest, m.LockDigest, m.Packages = c.spec, c.lock, c.keptPackages(state.Packages, m.PythonVersion, diagnostics)
 	m.CreateEnv = m.plannedEnv(c)
 	m.CacheKey, m.Reference, m.BuildID, m.BuildIDs = state.CacheKey, state.Reference, state.BuildID, state.BuildIDs
 	m.CredentialExpiresAt, m.Retained = state.CredentialExpiresAt, state.Retained

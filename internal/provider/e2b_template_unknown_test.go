@@ -96,22 +96,31 @@ func TestTemplate_EmptyKeyIsAnErrorThatNamesTheSetting(t *testing.T) {
 	}
 }
 
-// A template that was imported does not tell its Python before its next build.
+// A template that was imported does not tell its Python before its next build, nor which packages a lock with markers gave it.
 func TestTemplate_UnknownPythonAfterAnImport(t *testing.T) {
-	s := newE2B(t)
-	c := s.newCLI(t)
-	c.write("main.tf", template(""))
-	c.apply()
-	id := fmt.Sprint(c.template().Attributes["template_id"])
-	c.expect(0, "state", "rm", templateAddress)
-	c.expect(0, "import", templateAddress, id)
-	c.apply()
-	c.planIsEmpty()
-	c.write("main.tf", knownLater("3.13", "1")+template("  python_version = terraform_data.d.output\n"))
-	c.apply()
-	c.planIsEmpty()
-	if python := c.template().Attributes["python_version"]; python != "3.13" || len(s.Builds()) != 1 {
-		t.Errorf("python_version is %v after %d builds", python, len(s.Builds()))
+	marked := fmt.Sprintf("  lock = %q\n", strings.Replace(testdata(t, "six.lock"), "six==1.17.0", "six==1.17.0 ; python_version >= '3.9'", 1))
+	for name, arguments := range map[string]string{"no lock": "", "lock with a marker": marked} {
+		t.Run(name, func(t *testing.T) {
+			s := newE2B(t)
+			c := s.newCLI(t)
+			c.write("main.tf", template(arguments))
+			c.apply()
+			id := fmt.Sprint(c.template().Attributes["template_id"])
+			c.expect(0, "state", "rm", templateAddress)
+			c.expect(0, "import", templateAddress, id)
+			c.apply()
+			c.planIsEmpty()
+			c.write("main.tf", knownLater("3.13", "1")+template(arguments+"  python_version = terraform_data.d.output\n"))
+			c.apply()
+			c.planIsEmpty()
+			attributes := c.template().Attributes
+			if attributes["python_version"] != "3.13" || len(s.Builds()) != 1 {
+				t.Errorf("python_version is %v after %d builds", attributes["python_version"], len(s.Builds()))
+			}
+			if packages, _ := attributes["packages"].(map[string]any); arguments != "" && packages["six"] != "1.17.0" {
+				t.Errorf("packages are %v", attributes["packages"])
+			}
+			c.destroyE2B(s)
+		})
 	}
-	c.destroyE2B(s)
 }

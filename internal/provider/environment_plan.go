@@ -155,6 +155,19 @@ func (c content) packages(python types.String, diagnostics *diag.Diagnostics) ty
 	return stringMapValue(packages)
 }
 
+// keptPackages are those of an artifact that stays. Nothing is built, so nothing more can be learned than what the lock gives for
+// its Python: they are null where that is not told, and unknown while it is.
+func (c content) keptPackages(prior types.Map, python types.String, diagnostics *diag.Diagnostics) types.Map {
+	if !prior.IsNull() {
+		return prior
+	}
+	packages := c.packages(python, diagnostics)
+	if packages.IsUnknown() && !python.IsUnknown() {
+		return types.MapNull(types.StringType)
+	}
+	return packages
+}
+
 // replacedBy gives the attributes whose change makes another artifact. After an import, rebuild_trigger is null in
 // state because the registry does not hold it, and a missing cache key means that content cannot be compared.
 func (m environmentModel) replacedBy(state environmentModel, c content, given configured, imported bool) []path.Path {
@@ -199,13 +212,8 @@ func (m environmentModel) inPlace(state environmentModel, c content, given confi
 	m.builtImage = m.builtImage.inPlace(state.builtImage, c.key, given.attestations)
 	m.PythonVersion = keptPython(given.python, state.PythonVersion)
 	m.SpecDigest, m.LockDigest = c.spec, c.lock
-	m.Packages = state.Packages
-	if m.Packages.IsNull() && !from.foreign {
-		m.Packages = c.packages(m.PythonVersion, diagnostics)
-	}
-	if m.Packages.IsUnknown() {
-		// Nothing is built, so nothing more can be learned: an image that does not tell its Python stays silent.
-		m.Packages = types.MapNull(types.StringType)
+	if m.Packages = state.Packages; !from.foreign {
+		m.Packages = c.keptPackages(state.Packages, m.PythonVersion, diagnostics)
 	}
 	m.Artifact = m.artifact(member[types.String](state.Artifact, "contract"))
 	return m
