@@ -111,7 +111,7 @@ func CheckSource(source string) error {
 		p.Cause = errors.New("it is empty")
 	case scpForm.MatchString(source):
 		p.Cause = errors.New("it is the address of a Git repository, and files are taken one by one")
-	case loginForm.MatchString(source):
+	case loginForm.MatchString(source) && !driveForm.MatchString(source):
 		p.Cause = errors.New("it holds a user or password")
 	case remote && !strings.HasPrefix(source, "https://"):
 		p.Cause = errors.New("it does not begin with https://")
@@ -129,8 +129,8 @@ func CheckSource(source string) error {
 // scpForm is a Git address as in "git@github.com:e2b-dev/code-interpreter".
 var scpForm = lazyregexp.New(`^[A-Za-z0-9._-]+@[^/:]+:`)
 
-// loginForm is an address without a scheme that begins with user and password.
-var loginForm = lazyregexp.New(`^[^/]*:[^/]*@`)
+// loginForm is an address without a scheme that begins with user and password, as a folder on a drive of Windows may look.
+var loginForm, driveForm = lazyregexp.New(`^[^/]*:[^/]*@`), lazyregexp.New(`^[A-Za-z]:\\`)
 
 // remote is the address that the files are fetched from; "" if they are uploaded.
 func (i Interpreter) remote() string {

@@ -273,7 +273,7 @@ func TestReport_TakesOnlyItsOwnLines(t *testing.T) {
 func TestCheckSource(t *testing.T) {
 	for source, good := range map[string]bool{
 		e2b.InterpreterSource: true, "https://mirror.example.com/ci": true, "./checkout": true, "/srv/ci": true,
-		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false, "git@github.com:e2b-dev/code-interpreter": false, "me@work/checkout": true,
+		"": false, "http://mirror.example.com": false, "https://user:pw@mirror.example.com/x": false, "ssh://git@host/x": false, "https://": false, "git@github.com:e2b-dev/code-interpreter": false, "me@work/checkout": true, `C:\src\code-interpreter@1.2`: true, `D:/src/ci@1.2`: true,
 		"user:pw@host.example.com:x/y": false, "user:pw@host.example.com/x": false, "user:pw@https://host.example.com/x": false, "user:pw@host://x": false,
 	} {
 		if err := e2b.CheckSource(source); (err == nil) != good || strings.Contains(told(err), "pw") {

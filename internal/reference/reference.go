@@ -26,6 +26,8 @@ var (
 	digestPattern = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 	// digestEnd is what is meant for a digest, of whichever algorithm and length, at the end of a reference.
 	digestEnd = lazyregexp.New(`(@|@(?i:sha)[0-9]+:[^@/]*)+$`)
+	// namePattern is host and path, with or without a tag, which hold no login.
+	namePattern = lazyregexp.New(`^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+)?$`)
 )
 
 // Repository is where a registry keeps images: "ghcr.io/team/env" is host "ghcr.io", path "team/env". Host keeps its
@@ -179,7 +181,10 @@ func secretive(s string) error {
 	}
 	_, before := problem.CutScheme(rest[:at])
 	unread := digestNotUnderstood(quote(problem.Address(rest)), rest[at+1:])
-	if strings.Contains(before, "/") && !strings.Contains(rest[at:], "/") {
+	if !strings.Contains(rest[at:], "/") && (strings.Contains(before, "/") || !strings.Contains(before, ":")) {
+		if namePattern.MatchString(rest[:at]) {
+			unread.Object = quote(rest)
+		}
 		return unread
 	}
 	p := &problem.Problem{Title: "Image reference with a user name", Object: unread.Object, Advice: "Remove what stands before \"@\": user name and password go into the arguments for a login."}
