@@ -285,16 +285,7 @@ func TestLogsAndTheirEnd(t *testing.T) {
 		w := newWorld(t, e2btest.Options{Pace: time.Second})
 		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Stdout: numbered(230)})
 		w.Inject(e2btest.Fault{Route: buildStatus, Skip: 20, Times: 8, Status: 500, Message: "x"})
-		var lines []string
-		watched := order()
-		watched.Observe = func(line e2b.LogEntry) { lines = append(lines, line.Message) }
-		// A wait that reads the same page again and again never sleeps, so the clock would not end it.
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		built, err := w.client.NewBuilder().Build(ctx, watched)
-		if err != nil {
-			t.Fatal(err)
-		}
+		built, lines := w.watched(t)
 		if want := w.Log(built.BuildID); len(want) < 240 || !slices.Equal(lines, want) || built.Lines != len(want) {
 			t.Errorf("read %d lines, %d were told, of %d:\n%s", built.Lines, len(lines), len(want), strings.Join(lines, "\n"))
 		}
@@ -306,16 +297,7 @@ func TestLogsAndTheirEnd(t *testing.T) {
 		w := newWorld(t, e2btest.Options{Pace: time.Second})
 		w.OnStep(e2btest.StepAnswer{Holds: "pip install", Stdout: numbered(630)})
 		w.Inject(e2btest.Fault{Route: buildStatus, Skip: 3, Pass: true, Before: func(e2btest.Request) { w.clock.Advance(250 * time.Second) }})
-		var lines []string
-		watched := order()
-		watched.Observe = func(line e2b.LogEntry) { lines = append(lines, line.Message) }
-		// A wait that reads the same page again and again never sleeps, so the clock would not end it.
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		built, err := w.client.NewBuilder().Build(ctx, watched)
-		if err != nil {
-			t.Fatal(err)
-		}
+		built, lines := w.watched(t)
 		if want := w.Log(built.BuildID); !slices.Equal(lines, want) || built.Lines != len(want) {
 			t.Errorf("read %d lines, %d were told, of %d", built.Lines, len(lines), len(want))
 		}
@@ -442,4 +424,19 @@ func TestAFailedRebuildMovesNothing(t *testing.T) {
 	if err != nil || len(template.Builds) != 2 || template.Builds[0].Status != e2b.StatusError {
 		t.Errorf("%+v, %v", template, err)
 	}
+}
+
+// watched builds, and gives the lines of the log as they were told.
+func (w world) watched(t *testing.T) (built e2b.Built, lines []string) {
+	t.Helper()
+	watched := order()
+	watched.Observe = func(line e2b.LogEntry) { lines = append(lines, line.Message) }
+	// A wait that reads the same page again and again never sleeps, so the clock would not end it.
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	built, err := w.client.NewBuilder().Build(ctx, watched)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built, lines
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
 )
 
@@ -68,5 +69,27 @@ func TestWhoMadeATemplate(t *testing.T) {
 				t.Errorf("made by the request: %t, %v", made, err)
 			}
 		})
+	}
+}
+
+func TestMadeWithWantsAllBuildsAndOneTime(t *testing.T) {
+	made := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	first, later := e2b.Build{BuildID: "first", CreatedAt: made}, e2b.Build{BuildID: "later", CreatedAt: made.Add(time.Hour)}
+	for name, tt := range map[string]struct {
+		template e2b.Template
+		build    string
+		want     bool
+	}{
+		"first":               {e2b.Template{CreatedAt: made, Builds: []e2b.Build{later, first}}, "first", true},
+		"not the first":       {e2b.Template{CreatedAt: made, Builds: []e2b.Build{later, first}}, "later", false},
+		"first left":          {e2b.Template{CreatedAt: made, Builds: []e2b.Build{later}}, "later", false},
+		"of a moment later":   {e2b.Template{CreatedAt: made.Add(-time.Microsecond), Builds: []e2b.Build{first}}, "first", false},
+		"older ones not read": {e2b.Template{CreatedAt: made, Builds: []e2b.Build{first}, Older: true}, "first", false},
+		"no time":             {e2b.Template{Builds: []e2b.Build{{BuildID: "first"}}}, "first", false},
+		"no builds":           {e2b.Template{CreatedAt: made}, "first", false},
+	} {
+		if got := tt.template.MadeWith(tt.build); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
