@@ -39,12 +39,12 @@ func (l *logicalLine) at(offset int) int {
 	return l.lines[next-1]
 }
 
-// physicalLines folds a byte order mark and CRLF, and checks the text as a whole.
+// physicalLines folds a byte order mark and CRLF, also one whose LF a shell has cut off the end, and checks the text as a whole.
 func physicalLines(text string) ([]string, findings) {
 	if len(text) > maxSize {
 		return nil, findings{{reason: tooLarge, cause: fmt.Sprintf("the lock has %d bytes; at most %d are allowed", len(text), maxSize)}}
 	}
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	text = strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"), "\r")
 	physical := strings.Split(text, "\n")
 	if bad := checkCharacters(physical); bad != nil {
 		return nil, bad

@@ -94,6 +94,7 @@ func TestCanonicalFormOfOneRequirement(t *testing.T) {
 		"backslash then blank line":     {"six==1.16.0 " + hashA + " \\\n\n", "six==1.16.0 " + hashA},
 		"backslash at the end":          {"six==1.16.0 " + hashA + " \\", "six==1.16.0 " + hashA},
 		"byte order mark and CRLF":      {"\ufeffattrs==1 \\\r\n    " + hashA + "\r\n", "attrs==1 " + hashA},
+		"CRLF whose LF a shell cut":     {"attrs==1 \\\r\n    " + hashA + "\r", "attrs==1 " + hashA},
 		"text of any script in comment": {"# é 日本\nattrs==1 " + hashA, "attrs==1 " + hashA},
 		"variable in a comment":         {"# ${HOME}\nattrs==1 " + hashA, "attrs==1 " + hashA},
 		"wheel URL": {

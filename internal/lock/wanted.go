@@ -29,6 +29,8 @@ func ParseWanted(text string) (*Wanted, error) {
 	fail := func(why reason, format string, args ...any) (*Wanted, error) {
 		return nil, &problem.Problem{Title: why.title, Cause: fmt.Errorf(format, args...), Advice: why.advice}
 	}
+	// What is left of a file's byte order mark and CRLF where it was split at its line feeds.
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "\ufeff"), "\r")
 	if !utf8.ValidString(text) || len(text) > maxWanted || strings.IndexFunc(text, forbidden) >= 0 {
 		return fail(wantedLine, "the requirement has a line break or another control character, is not UTF-8, or is longer than %d bytes", maxWanted)
 	}

@@ -17,6 +17,7 @@ func TestParseWanted_CanonicalText(t *testing.T) {
 		"pandas (>=2.0,<4)":                                "pandas<4,>=2.0",
 		"pandas>=2.0, ; os_name=='posix'":                  "pandas>=2.0 ; os_name == 'posix'",
 		"pandas (>=2.0,<4,)":                               "pandas<4,>=2.0",
+		"\ufeffidna>=3  # c\r":                             "idna>=3",
 		"x==1.0-RC1 # why":                                 "x==1.0rc1",
 		"x == 1.*, != 1.3.*":                               "x!=1.3.*,==1.*",
 		"x~=1.4; python_version<\"3.13\"":                  "x~=1.4 ; python_version < '3.13'",
@@ -35,7 +36,7 @@ func TestParseWanted_CanonicalText(t *testing.T) {
 			t.Errorf("%q is not stable: %+v, %v", w.Text, again, err)
 		}
 	}
-	for _, text := range []string{"", " \t", "# numpy", "  # numpy"} {
+	for _, text := range []string{"", " \t", "# numpy", "  # numpy", "\r", "# numpy\r", "\ufeff# numpy"} {
 		if w, err := ParseWanted(text); w != nil || err != nil {
 			t.Errorf("%q: got %+v, %v, want nothing", text, w, err)
 		}
@@ -46,6 +47,7 @@ func TestParseWanted_Refuses(t *testing.T) {
 	for text, want := range map[string]reason{
 		"numpy\n--index-url https://evil.example/": wantedLine,
 		"numpy\rpandas":     wantedLine,
+		"numpy\r\r":         wantedLine,
 		"numpy\u2028pandas": wantedLine,
 		"nu\x00mpy":         wantedLine,
 		"-r other.txt":      wantedOption,
