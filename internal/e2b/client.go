@@ -34,6 +34,9 @@ type Options struct {
 	APIURL string
 	// SandboxURL is one address for all traffic to sandboxes; that of the sandbox's own domain if empty.
 	SandboxURL string
+	// FromEnvironment says that variables of the environment alone give the settings, outside of Terraform, so that advice
+	// names nothing else.
+	FromEnvironment bool
 	// UserAgent is sent with each request. E2B builds templates of an old format for some that begin with the name of
 	// its own SDKs, so it is never one of those.
 	UserAgent string
@@ -53,6 +56,7 @@ type Client struct {
 	api        *url.URL
 	sandboxURL *url.URL
 	userAgent  string
+	bare       bool // Options.FromEnvironment
 	http       *http.Client
 	retry      retry.Policy
 	clock      retry.Clock
@@ -61,7 +65,7 @@ type Client struct {
 
 // New makes a client; nothing is asked or sent yet.
 func New(o Options) (*Client, error) {
-	c := &Client{key: o.APIKey, domain: o.Domain, userAgent: o.UserAgent, clock: o.Clock, logger: o.Logger}
+	c := &Client{key: o.APIKey, domain: o.Domain, userAgent: o.UserAgent, bare: o.FromEnvironment, clock: o.Clock, logger: o.Logger}
 	if strings.ContainsFunc(c.key.Reveal(), unicode.IsControl) {
 		return nil, &problem.Problem{Title: "Control character in the E2B API key", Path: []any{"e2b", "api_key"}, Cause: errors.New("the key holds a line break or another control character, which cannot be sent"),
 			Advice: "A file ends with a line break: trimspace(file(\"…\")) leaves it out."}

@@ -68,26 +68,46 @@ func (c *Client) stillUsed(ctx context.Context, id string, refused, ended error,
 	p := &problem.Problem{Title: "E2B template is still used by sandboxes", Object: fmt.Sprintf("template %s, after %s", id, waited.Round(time.Second)),
 		Cause:  errors.Join(requestError(refused), ended),
 		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or raise timeouts.delete to wait for them longer."}
-	used, err := c.Sandboxes(ctx, SandboxFilter{Template: id, States: []SandboxState{SandboxRunning, SandboxPaused}})
+	used, err := c.Usage(ctx, id)
 	if err != nil {
 		p.Advice += " They could not be counted: " + err.Error() + "."
 		return p
 	}
-	count := map[SandboxState]int{}
-	var ids []string
-	for _, sandbox := range used {
-		count[sandbox.State]++
-		if len(ids) < 10 {
-			ids = append(ids, sandbox.SandboxID)
-		}
-	}
-	p.Object += fmt.Sprintf(": %d running and %d paused sandboxes", count[SandboxRunning], count[SandboxPaused])
-	if len(ids) > 0 {
-		p.Object += " (" + strings.Join(ids, ", ")
-		if len(used) > len(ids) {
-			p.Object += ", …"
-		}
-		p.Object += ")"
-	}
+	p.Object += ": " + used.String()
 	return p
+}
+
+// Usage are the sandboxes of a template, which keep it from being deleted.
+type Usage struct {
+	Running, Paused int
+	// IDs are those of all of them.
+	IDs []string
+}
+
+// Usage asks which sandboxes of a template run or are paused.
+func (c *Client) Usage(ctx context.Context, id string) (u Usage, err error) {
+	used, err := c.Sandboxes(ctx, SandboxFilter{Template: id, States: []SandboxState{SandboxRunning, SandboxPaused}})
+	for _, sandbox := range used {
+		switch sandbox.State {
+		case SandboxRunning:
+			u.Running++
+		case SandboxPaused:
+			u.Paused++
+		}
+		u.IDs = append(u.IDs, sandbox.SandboxID)
+	}
+	return u, err
+}
+
+// String counts them and names the first ten: "1 running and 0 paused sandboxes (i1a2b3)".
+func (u Usage) String() string {
+	const named = 10
+	text := fmt.Sprintf("%d running and %d paused sandboxes", u.Running, u.Paused)
+	switch {
+	case len(u.IDs) == 0:
+		return text
+	case len(u.IDs) > named:
+		return text + " (" + strings.Join(u.IDs[:named], ", ") + ", …)"
+	}
+	return text + " (" + strings.Join(u.IDs, ", ") + ")"
 }

@@ -26,6 +26,7 @@ type Error struct {
 	retry.Failure
 
 	host       string
+	bare       bool // Options.FromEnvironment
 	ours       bool // the body is E2B's form of an error, and the answer so E2B's own
 	retryAfter time.Duration
 }
@@ -119,7 +120,7 @@ func (k call) unanswered(err error) *Error {
 }
 
 func (k call) failed(cause error) *Error {
-	return &Error{Method: k.method, Path: k.shown(), host: k.host(), Failure: retry.Failure{Cause: cause}}
+	return &Error{Method: k.method, Path: k.shown(), host: k.host(), bare: k.bare, Failure: retry.Failure{Cause: cause}}
 }
 
 func (k call) spoiled(status int, cause error) *Error {
@@ -156,22 +157,39 @@ func advice(err error) string {
 	case !errors.As(err, &e):
 		return ""
 	case e.Status == http.StatusUnauthorized:
-		return "E2B does not take the API key. Check api_key in the provider's e2b settings or E2B_API_KEY, and that the key belongs to the deployment " +
+		return "E2B does not take the API key. Check " + e.settings("api_key", "E2B_API_KEY") + ", and that the key belongs to the deployment " +
 			e.host + ": keys of one deployment are unknown to the others."
 	case e.Status == http.StatusForbidden:
 		return "The API key is valid at " + e.host + ", but its team may not do this. Check that the key is that of the team that owns the template, and that the team is not blocked."
 	case e.noRoute():
-		return "What answers at " + e.host + " does not offer this. Check domain and api_url in the provider's e2b settings, or E2B_DOMAIN and E2B_API_URL."
+		return "What answers at " + e.host + " does not offer this. Check " + e.settings("domain and api_url", "E2B_DOMAIN and E2B_API_URL") + "."
+	case e.Status == http.StatusTooManyRequests && e.bare:
+		return "E2B limits how much a team does at once. Wait for other builds or sandboxes to end, then try again."
 	case e.Status == http.StatusTooManyRequests:
 		return "E2B limits how much a team does at once. Wait for other builds or sandboxes to end, or run fewer at a time (terraform apply -parallelism=1)."
 	case e.Status >= 500:
 		return "The service failed, not the configuration: try again, and see https://status.e2b.dev if it goes on."
+	case e.Status >= 300 && e.Status < 400 && e.bare:
+		return "Give the address that it redirects to as E2B_API_URL."
 	case e.Status >= 300 && e.Status < 400:
 		return "Give the address that it redirects to as api_url or sandbox_url, or as E2B_API_URL or E2B_SANDBOX_URL."
+	case (e.Status == 0 || e.Spoiled) && e.bare:
+		return "Check that " + e.host + " can be reached from this machine, and that it is the deployment that is meant: E2B_API_URL or E2B_DOMAIN names another."
 	case e.Status == 0 || e.Spoiled:
 		return "Check that " + e.host + " can be reached from where Terraform runs."
 	}
 	return ""
+}
+
+// settings names what to check: attributes of the provider's e2b settings, and the variables that stand for them.
+func (e *Error) settings(attributes, variables string) string {
+	switch {
+	case e.bare:
+		return variables
+	case strings.Contains(attributes, " and "):
+		return attributes + " in the provider's e2b settings, or " + variables
+	}
+	return attributes + " in the provider's e2b settings or " + variables
 }
 
 // requestError finds the failed request in an error; nil if there is none.

@@ -49,6 +49,7 @@ type call struct {
 	// object is how an error shows the path, if not as it is.
 	object string
 	api    string
+	bare   bool // Options.FromEnvironment
 }
 
 func (k call) shown() string {
@@ -73,7 +74,7 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 		return nil, &problem.Problem{Title: "No E2B API key", Object: k.method + " " + k.shown(),
 			Advice: "Set api_key in the provider's e2b settings or E2B_API_KEY. A key is made in the team's settings at https://e2b.dev/dashboard."}
 	}
-	k.api = c.api.Host
+	k.api, k.bare = c.api.Host, c.bare
 	if k.base != nil {
 		k.api = k.base.Host
 	}

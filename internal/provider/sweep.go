@@ -50,7 +50,7 @@ func Sweep(version string, further ...sweep.Service) sweep.Program {
 
 func sweptTemplates(version string) (sweep.Service, error) {
 	options := e2bOptions(e2bModel{})
-	options.UserAgent = userAgent(version)
+	options.UserAgent, options.FromEnvironment = userAgent(version), true
 	// Nothing is asked of a sandbox itself, so this address cannot be at fault.
 	options.SandboxURL = ""
 	if options.APIKey.Empty() {
