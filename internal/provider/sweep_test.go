@@ -17,6 +17,20 @@ func TestSweepAsksNoSandboxForItsAddress(t *testing.T) {
 	}
 }
 
+// sweep has no settings but variables, so it names nothing else.
+func TestSweepAdvisesVariablesAlone(t *testing.T) {
+	newE2B(t)
+	t.Setenv("E2B_API_KEY", "e2b_0000000000000000000000000000000000000000")
+	var out bytes.Buffer
+	if code := provider.Sweep("test").Main(t.Context(), nil, &out, &out); code != 1 {
+		t.Errorf("ended with %d", code)
+	}
+	said := out.String()
+	if !strings.Contains(said, "Check E2B_API_KEY, and that") || strings.Contains(said, "provider's e2b settings") || !strings.Contains(said, "Left to remove: 0. In use: 0. Artifacts: 0. Failed: 2.") {
+		t.Error(said)
+	}
+}
+
 func TestSweepHelpListsEachSetting(t *testing.T) {
 	var out bytes.Buffer
 	if code := provider.Sweep("test").Main(t.Context(), []string{"--help"}, &out, &out); code != 0 {

@@ -54,7 +54,7 @@ func TestWhatDoesNotEndIsLeftBehind(t *testing.T) {
 	said := out.String()
 	holds(t, said, "failed    credentials and sandboxes could not be listed: it did not end within 30ms", "failed    artifacts could not be listed: it did not end within 30ms",
 		"failed    credential "+first+" ("+first+") expired and could not be removed: it did not end within 20ms", "by hand: vault rm "+first,
-		"failed    artifact a could not be removed: it did not end within 30ms", "Removed: 2. Left to remove: 4.")
+		"failed    artifact a could not be removed: it did not end within 30ms", "Removed: 2. Left to remove: 2. In use: 0. Artifacts: 0. Failed: 4.")
 	if clean || !slices.Equal(slow.removed, []string{second}) || !slices.Equal(well.removed, []string{third}) {
 		t.Errorf("clean is %t, removed %v and %v:\n%s", clean, slow.removed, well.removed, said)
 	}

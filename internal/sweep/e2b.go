@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
@@ -58,27 +59,64 @@ func (t templates) Artifacts(ctx context.Context) (all []Artifact, err error) {
 		all = append(all, Artifact{
 			ID: l.TemplateID, Name: strings.Join(l.Names, ", "), BuiltAt: newest.CreatedAt, CacheKey: key,
 			Import: "terraform import datalayer_e2b_template.NAME " + quoted(l.TemplateID),
+			Check:  func(ctx context.Context) error { return t.check(ctx, l.TemplateID, tags) },
+			Used:   func(ctx context.Context) error { return t.used(ctx, l.TemplateID, nil) },
 			Remove: func(ctx context.Context) error { return t.remove(ctx, l.TemplateID) },
 		})
 	}
 	return all, err
 }
 
-// remove removes a template that a build of ours made. One that was taken over has builds of others, and goes by hand.
-func (t templates) remove(ctx context.Context, id string) error {
+// check refuses a template, which has these tags, that no build of ours is known to have made. One that was taken over has
+// builds of others, and goes by hand.
+func (t templates) check(ctx context.Context, id string, tags []e2b.Tag) error {
 	found, err := t.client.Template(ctx, id)
+	switch {
+	case e2b.NotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case !e2b.MadeHere(found, tags):
+		return &Kept{Why: "others made it: its first build has no tag of this provider, or is no longer listed, so remove it in the team's dashboard, https://e2b.dev/dashboard"}
+	}
+	return nil
+}
+
+// used says which sandboxes keep a template. refused is what E2B answered to its removal; with none it may be unused.
+func (t templates) used(ctx context.Context, id string, refused error) error {
+	usage, err := t.client.Usage(ctx, id)
+	switch {
+	case err != nil && refused == nil:
+		return err
+	case err == nil && refused == nil && len(usage.IDs) == 0:
+		return nil
+	}
+	kept := &Kept{InUse: true, Why: usage.String(),
+		Advice: "sweep ends no sandbox but expired ones of this provider. End or wait for those of this template, paused ones included, then sweep again."}
+	switch {
+	case err != nil:
+		kept.Why = fmt.Sprintf("%s; its sandboxes could not be counted: %s", refused, err)
+	case refused != nil:
+		kept.Why += ": " + refused.Error()
+	}
+	return kept
+}
+
+// remove removes a template that check does not refuse.
+func (t templates) remove(ctx context.Context, id string) error {
+	tags, err := t.client.Tags(ctx, id)
 	if e2b.NotFound(err) {
 		return nil
 	}
+	if err == nil {
+		err = t.check(ctx, id, tags)
+	}
 	if err != nil {
 		return err
 	}
-	tags, err := t.client.Tags(ctx, id)
-	if err != nil {
-		return err
+	err = t.client.DeleteTemplate(ctx, id)
+	if e2b.InUse(err) {
+		return t.used(ctx, id, err)
 	}
-	if !e2b.MadeHere(found, tags) {
-		return errors.New("others made it: its first build has no tag of this provider, or is no longer listed, so remove it in the team's dashboard, https://e2b.dev/dashboard")
-	}
-	return t.client.DeleteTemplate(ctx, id)
+	return err
 }

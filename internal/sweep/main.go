@@ -38,9 +38,9 @@ A service without settings is not checked, and said to be so.
 
 Exit status: 0 if nothing was found that should be gone and remains; 1 if something was, if a
 service did not answer, or if a repository has more than 1000 tags; 2 if options or settings
-are not understood. What is in use and artifacts do not count, and neither does a service that
-is "not checked": a job that runs this by itself should look for these words too, at each
-service that it is there for.
+are not understood. What is in use and artifacts do not count, unless --delete-artifact names
+them, and neither does a service that is "not checked": a job that runs this by itself should
+look for these words too, at each service that it is there for.
 `
 
 // Setting is an environment variable that services are configured by, for --help. Meaning may have several lines.

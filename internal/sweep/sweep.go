@@ -53,9 +53,23 @@ type Artifact struct {
 	CacheKey string
 	// Import is the command that takes it into a state.
 	Import string
-	// Remove returns when it is gone.
+	// Check gives the *Kept with which Remove would refuse it whoever uses it; nil where nothing of its service is refused.
+	Check func(context.Context) error
+	// Used gives the *Kept of what uses it; nil where its service keeps nothing for that.
+	Used func(context.Context) error
+	// Remove returns when it is gone, or with a *Kept.
 	Remove func(context.Context) error
 }
+
+// Kept is why an artifact stays although nothing failed.
+type Kept struct {
+	// InUse says that it can go later; one that is not may never be removed by its id here.
+	InUse bool
+	// Why says it: who made it, or what uses it. Advice, what to do, may be empty.
+	Why, Advice string
+}
+
+func (k *Kept) Error() string { return k.Why }
 
 // named is the id, with the name where there is one.
 func (a Artifact) named() string {
@@ -85,7 +99,7 @@ const removeWithin, lookWithin = 30 * time.Second, 10 * time.Minute
 
 // Run looks at each service and writes what it found and did to out, a line each. It tells whether all is gone that
 // should be: something expired that is still there, a service that did not answer, and an artifact that was to be removed
-// and was not, are not. Artifacts and what is still in use do not count.
+// and was not, are not. Other artifacts and what is still in use do not count.
 func Run(ctx context.Context, o Options, services []Service, out io.Writer) (clean bool) {
 	if o.RemoveWithin == 0 {
 		o.RemoveWithin = removeWithin
@@ -108,15 +122,15 @@ func Run(ctx context.Context, o Options, services []Service, out io.Writer) (cle
 		}
 	}
 	for _, id := range s.wanted {
-		s.remains++
+		s.failures++
 		s.say("No artifact %s was found. %s", id, s.elsewhere(id))
 	}
 	removed := "Removed"
 	if o.DryRun {
 		removed = "Would be removed"
 	}
-	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d.", removed, s.removed, s.remains, s.used, s.listed)
-	return s.remains == 0
+	s.say("%s: %d. Left to remove: %d. In use: %d. Artifacts: %d. Failed: %d.", removed, s.removed, s.remains, s.used, s.listed, s.failures)
+	return s.remains == 0 && s.failures == 0
 }
 
 // elsewhere says why an id may not have been found.
@@ -132,8 +146,8 @@ type run struct {
 	out    io.Writer
 	wanted []string
 	lines  int
-	// counts
-	removed, remains, used, listed int
+	// What failed is in failures, and in remains too where it is known to be there still.
+	removed, remains, used, listed, failures int
 }
 
 func (s *run) say(format string, values ...any) {
@@ -142,7 +156,7 @@ func (s *run) say(format string, values ...any) {
 }
 
 func (s *run) failed(what string, err error) {
-	s.remains++
+	s.failures++
 	s.say("  failed    %s: %s", what, oneLine(err))
 	var said *problem.Problem
 	if errors.As(err, &said) && said.Advice != "" {
@@ -190,6 +204,7 @@ func (s *run) leftovers(ctx context.Context, service Service) {
 			s.say("  expired   %s, %s ago", what, rounded(age))
 		default:
 			if err := bounded(ctx, s.RemoveWithin, l.Remove); err != nil {
+				s.remains++
 				s.failed(what+" expired and could not be removed", err)
 				if l.ByHand != "" {
 					s.say("            by hand: %s", l.ByHand)
@@ -234,23 +249,58 @@ func (s *run) artifacts(ctx context.Context, service Service) {
 		}
 		s.say("  artifact  %s, %s", a.named(), age)
 		s.say("            import: %s", a.Import)
+		s.removal(ctx, a)
+	}
+}
+
+// removal says how a listed artifact is removed, or why not here.
+func (s *run) removal(ctx context.Context, a Artifact) {
+	var kept *Kept
+	switch err := s.ask(ctx, a.Check); {
+	case errors.As(err, &kept):
+		s.say("            kept:   %s", oneLine(kept))
+	case err != nil:
+		s.failed("whether artifact "+a.named()+" may be removed could not be asked", err)
+	default:
 		s.say("            remove: %s --delete-artifact %s", s.Command, quoted(a.ID))
 	}
 }
 
+// ask is a look at an artifact; without one there is nothing to say.
+func (s *run) ask(ctx context.Context, look func(context.Context) error) error {
+	if look == nil {
+		return nil
+	}
+	return bounded(ctx, s.LookWithin, look)
+}
+
 func (s *run) removeArtifact(ctx context.Context, a Artifact) {
+	var err error
 	if s.DryRun {
-		s.removed++
+		if err = s.ask(ctx, a.Check); err == nil {
+			err = s.ask(ctx, a.Used)
+		}
+	} else {
+		err = bounded(ctx, s.LookWithin, a.Remove)
+	}
+	if err != nil || s.DryRun {
 		s.remains++
-		s.say("  artifact  %s is to be removed", a.named())
-		return
 	}
-	if err := bounded(ctx, s.LookWithin, a.Remove); err != nil {
+	var kept *Kept
+	switch {
+	case errors.As(err, &kept) && kept.InUse:
+		s.used++
+		s.say("  in use    artifact %s: %s", a.named(), oneLine(kept))
+		s.say("            %s", kept.Advice)
+	case err != nil:
 		s.failed("artifact "+a.named()+" could not be removed", err)
-		return
+	case s.DryRun:
+		s.removed++
+		s.say("  artifact  %s is to be removed", a.named())
+	default:
+		s.removed++
+		s.say("  removed   artifact %s", a.named())
 	}
-	s.removed++
-	s.say("  removed   artifact %s", a.named())
 }
 
 // rounded is a duration for people: "3d4h", "2h5m", "40s".

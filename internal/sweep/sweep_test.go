@@ -140,7 +140,7 @@ func TestArtifactsAreListedAndRemovedByIDAlone(t *testing.T) {
 	if code != 1 || !slices.Equal(v.removed, []string{"im-1"}) {
 		t.Errorf("ended with %d, removed %v:\n%s", code, v.removed, said)
 	}
-	holds(t, said, "No artifact im-3 was found")
+	holds(t, said, "No artifact im-3 was found", "Removed: 1. Left to remove: 0. In use: 0. Artifacts: 1. Failed: 1.")
 }
 
 func TestWhatFailedRemains(t *testing.T) {
@@ -155,7 +155,31 @@ func TestWhatFailedRemains(t *testing.T) {
 	}
 	holds(t, said, "failed    credential "+first+" ("+first+") expired and could not be removed: 403: not yours\n", "by hand: vault rm "+first,
 		"failed    artifact a could not be removed: 403: not yours", "failed    credentials and sandboxes could not be listed: 503", "failed    artifacts could not be listed: 503",
-		"Bare: not checked (set BARE_KEY)", "Empty:\n  nothing of ours", "Removed: 1. Left to remove: 4.")
+		"Bare: not checked (set BARE_KEY)", "Empty:\n  nothing of ours", "Removed: 1. Left to remove: 2. In use: 0. Artifacts: 0. Failed: 4.")
+}
+
+// The list and the dry run look as the removal does.
+func TestWhatIsNotRemovedIsSaidBeforehand(t *testing.T) {
+	foreign := func(context.Context) error { return &sweep.Kept{Why: "others\nmade it"} }
+	broken := func(context.Context) error {
+		return fmt.Errorf("503: %w", &problem.Problem{Title: "Vault is closed", Advice: "Try again."})
+	}
+	v := &vault{name: "Vault", artifacts: []sweep.Artifact{{ID: "theirs", Check: foreign}, {ID: "unknown", Check: broken}, {ID: "young", BuiltAt: noon, Check: broken}, {ID: "ours"}}}
+	said, code := run([]string{"--older-than", "1h"}, v)
+	if code != 1 || strings.Count(said, " remove: terraform-") != 1 {
+		t.Errorf("the list ended with %d:\n%s", code, said)
+	}
+	holds(t, said, "            kept:   others made it\n", "failed    whether artifact unknown may be removed could not be asked: 503: Vault is closed\n            Try again.\n",
+		"--delete-artifact ours\n", "Left to remove: 0. In use: 0. Artifacts: 3. Failed: 1.")
+
+	used := func(context.Context) error { return &sweep.Kept{InUse: true, Why: "2 boxes", Advice: "End them."} }
+	v.artifacts = []sweep.Artifact{{ID: "theirs", Check: foreign, Used: used}, {ID: "used", Used: used}, {ID: "ours"}}
+	said, code = run([]string{"--dry-run", "--delete-artifact", "theirs", "--delete-artifact", "used", "--delete-artifact", "ours"}, v)
+	if code != 1 || len(v.removed) > 0 {
+		t.Errorf("the dry run ended with %d, removed %v", code, v.removed)
+	}
+	holds(t, said, "failed    artifact theirs could not be removed: others made it\n", "in use    artifact used: 2 boxes\n            End them.\n", "artifact  ours is to be removed\n",
+		"Would be removed: 1. Left to remove: 3. In use: 1. Artifacts: 0. Failed: 1.")
 }
 
 // A list that breaks off holds what has expired all the same.
