@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/childprocess"
 	"github.com/datalayer/terraform-provider-datalayer/internal/lock"
@@ -213,7 +214,8 @@ func (l Local) folders() func(string) string {
 	separator := regexp.QuoteMeta(string(filepath.Separator))
 	var known []string
 	for _, path := range append(filepath.SplitList(l.Getenv("PATH")), l.home()) {
-		if path = filepath.Clean(path); filepath.IsAbs(path) && path != filepath.Dir(path) {
+		// A name that is not UTF-8 fits into no regular expression.
+		if path = filepath.Clean(path); filepath.IsAbs(path) && path != filepath.Dir(path) && utf8.ValidString(path) {
 			known = append(known, regexp.QuoteMeta(path))
 		}
 	}

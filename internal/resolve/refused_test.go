@@ -66,7 +66,7 @@ func TestWeakHashesAreNamedOncePerPackage(t *testing.T) {
 
 func TestFoldersAreLeftOutOfPathsAlone(t *testing.T) {
 	runner := Local{Getenv: func(name string) string {
-		return map[string]string{"HOME": "/home/alice", "PATH": "/usr/bin:/home/alice/.pyenv/shims:relative:/"}[name]
+		return map[string]string{"HOME": "/home/alice", "PATH": "/usr/bin:/opt/caf\xe9/bin:/home/alice/.pyenv/shims:relative:/"}[name]
 	}}
 	for text, want := range map[string]string{
 		"at `/usr/bin/python3`": "at `python3`", "/home/alice/.pyenv/shims/python3: 3": "python3: 3", "(/home/alice/x)": "(x)",
