@@ -71,7 +71,7 @@ func ReadAWSError(err error) *AWSError {
 	}
 	var said smithy.APIError
 	if errors.As(err, &said) {
-		e.Code, e.Message = said.ErrorCode(), quoted(said.ErrorMessage(), asked)
+		e.Code, e.Message = said.ErrorCode(), quoted(said.ErrorMessage(), asked, maxWords)
 	}
 	if e.Code == plainCode {
 		e.Code = ""
@@ -85,8 +85,9 @@ func ReadAWSError(err error) *AWSError {
 	return e
 }
 
-// maxQuote is how much of AWS's own words an error repeats.
-const maxQuote = 300
+// maxWords is how much of AWS's own words an error repeats, which name the reason of a refusal last, and maxForeign how
+// much of what others answer in its place.
+const maxWords, maxForeign = 2000, 300
 
 // workings is where AWS begins to show how it checked a signature: with the whole request, its session token included.
 var workings = lazyregexp.New(`(?i)\s*The (canonical string|string-to-sign)\b`)
@@ -94,8 +95,9 @@ var workings = lazyregexp.New(`(?i)\s*The (canonical string|string-to-sign)\b`)
 // sessionToken is one in a request's headers or query, as others than AWS may repeat it.
 var sessionToken = lazyregexp.New(`(?i)(x-amz-security-token["']?\s*[:=]\s*)[^\s&]+`)
 
-// quoted is what AWS said to a request in one line, without the request's session token; asked may be nil.
-func quoted(message string, asked *http.Request) string {
+// quoted is what AWS said to a request in one line of at most so many runes, without the request's session token; asked
+// may be nil.
+func quoted(message string, asked *http.Request, most int) string {
 	if at := workings.FindStringIndex(message); at != nil {
 		message = message[:at[0]]
 	}
@@ -103,8 +105,8 @@ func quoted(message string, asked *http.Request) string {
 		message = secret.NewMasker(secret.New(asked.Header.Get("X-Amz-Security-Token"))).Mask(message)
 	}
 	message = strings.Join(strings.Fields(sessionToken.ReplaceAllString(message, "${1}[redacted]")), " ")
-	if runes := []rune(message); len(runes) > maxQuote {
-		return string(runes[:maxQuote-1]) + "…"
+	if runes := []rune(message); len(runes) > most {
+		return string(runes[:most-1]) + "…"
 	}
 	return message
 }
@@ -239,7 +241,7 @@ func (c plainWords) Do(request *http.Request) (*http.Response, error) {
 	}
 	queries := request.Header.Get("X-Amz-Target") == ""
 	if queries && !bytes.Contains(body, []byte("<Error")) || !queries && !json.Valid(body) {
-		body = inProtocol(queries, quoted(strings.ToValidUTF8(string(body), "�"), request))
+		body = inProtocol(queries, quoted(strings.ToValidUTF8(string(body), "�"), request, maxForeign))
 	}
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return response, nil

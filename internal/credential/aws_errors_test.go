@@ -1,0 +1,46 @@
+package credential
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+)
+
+// AWS names last what refuses: the policy that an administrator has to change.
+func TestTheReasonAtTheEndOfALongRefusalIsKept(t *testing.T) {
+	const policy = "arn:aws:organizations::111122223333:policy/o-abcdefghij/service_control_policy/p-0123456789"
+	words := "User: arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_Developers_0123456789abcdef/jane.doe@subsidiary.example.com is not authorized to perform: ecr:GetAuthorizationToken on resource: *" +
+		strings.Repeat(" in the team's own account", 6) + " with an explicit deny in a service control policy: " + policy
+	if len(words) < 400 {
+		t.Fatalf("the refusal has %d characters only", len(words))
+	}
+	c := newCloud(t)
+	c.Choose = func(awstest.Call, *http.Request) *enginetest.FaultResponse {
+		return &enginetest.FaultResponse{Status: http.StatusBadRequest, Body: `{"__type":"AccessDeniedException","message":"` + words + `"}`}
+	}
+	_, err := c.resolver(AWSOptions{Default: &Identity{}}).Credential(t.Context(), ecrHost)
+	if p := asProblem(t, err); !strings.Contains(p.Detail(), policy) {
+		t.Errorf("got %s", p.Detail())
+	}
+	endless := ReadAWSError(&smithy.GenericAPIError{Code: "AccessDenied", Message: strings.Repeat("é", 3000)})
+	if got := len([]rune(endless.Message)); got != maxWords {
+		t.Errorf("an endless refusal has %d runes", got)
+	}
+}
+
+// The words of a page are cut sooner.
+func TestAForeignRefusalIsCut(t *testing.T) {
+	c := newCloud(t)
+	c.Choose = func(awstest.Call, *http.Request) *enginetest.FaultResponse {
+		return &enginetest.FaultResponse{Status: http.StatusForbidden, Body: "<html>" + strings.Repeat("é", 3000)}
+	}
+	_, err := c.resolver(AWSOptions{Default: &Identity{}}).Credential(t.Context(), ecrHost)
+	if got := len([]rune(ReadAWSError(err).Message)); got != 300 {
+		t.Errorf("a page of %d runes is shown", got)
+	}
+}
