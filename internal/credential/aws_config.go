@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/image"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -156,6 +158,9 @@ func (a *AWS) base(ctx context.Context, profile string, at ECRHost) (aws.Config,
 	// Only now: the SDK's own client takes AWS_CA_BUNDLE while the configuration is read.
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient()
+	}
+	if own, is := cfg.HTTPClient.(*awshttp.BuildableClient); is {
+		cfg.HTTPClient = own.WithTransportOptions(func(transport *http.Transport) { transport.OnProxyConnectResponse = retry.FromProxy })
 	}
 	cfg.HTTPClient = plainWords{cfg.HTTPClient}
 	a.bases[key] = cfg

@@ -18,6 +18,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/lazyregexp"
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -134,7 +135,7 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 		p.Cause = endedBy(ended, said)
 		return p
 	}
-	if caller := a.caller(ctx, who.Profile, at); caller != "" {
+	if caller := a.callerOf(ctx, said, who.Profile, at); caller != "" {
 		p.Object += ", as " + caller
 	}
 	switch {
@@ -172,6 +173,15 @@ func (a *AWS) roleRefused(ctx context.Context, host string, who Identity, at ECR
 	return p
 }
 
+// callerOf is who was refused; "" where a proxy refused, which would be sent its login once more for that.
+func (a *AWS) callerOf(ctx context.Context, said *AWSError, profile string, at ECRHost) string {
+	var proxy *retry.ProxyError
+	if errors.As(said, &proxy) {
+		return ""
+	}
+	return a.caller(ctx, profile, at)
+}
+
 func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at ECRHost, keys aws.Credentials, err error) error {
 	said := ReadAWSError(err)
 	p := &problem.Problem{Title: "Login token of ECR was refused", Object: host, Cause: said}
@@ -181,7 +191,7 @@ func (a *AWS) tokenRefused(ctx context.Context, host string, who Identity, at EC
 	}
 	if who.RoleARN != "" {
 		p.Object += ", with a session of " + who.RoleARN
-	} else if caller := a.caller(ctx, who.Profile, at); caller != "" {
+	} else if caller := a.callerOf(ctx, said, who.Profile, at); caller != "" {
 		p.Object += ", as " + caller
 	}
 	switch {

@@ -2,9 +2,14 @@ package credential
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
@@ -42,5 +47,34 @@ func TestAForeignRefusalIsCut(t *testing.T) {
 	_, err := c.resolver(AWSOptions{Default: &Identity{}}).Credential(t.Context(), ecrHost)
 	if got := len([]rune(ReadAWSError(err).Message)); got != 300 {
 		t.Errorf("a page of %d runes is shown", got)
+	}
+}
+
+// A login that a proxy refuses must not be sent again: that may lock the account.
+func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
+	for _, status := range []int{http.StatusProxyAuthRequired, http.StatusForbidden} {
+		// Without a role it is first looked up, once for a profile, who the caller is.
+		for name, tt := range map[string]struct {
+			identity Identity
+			want     int32
+		}{"ECR": {Identity{}, 2}, "STS": {Identity{RoleARN: "arn:aws:iam::111122223333:role/builder"}, 1}} {
+			c := newCloud(t)
+			var asked atomic.Int32
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				w.WriteHeader(status)
+			}))
+			address, err := url.Parse(proxy.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) { transport.Proxy = http.ProxyURL(address) })
+			source := NewAWS(AWSOptions{Default: &tt.identity, HTTPClient: client, Now: c.clock.Now, Sleep: c.Sleep})
+			_, err = NewResolver(nil).WithAWS(source).Credential(t.Context(), ecrHost)
+			proxy.Close()
+			if said := asProblem(t, err).Detail(); asked.Load() != tt.want || !strings.Contains(said, "the proxy "+address.Host+" did not let the request through: "+strconv.Itoa(status)) || !strings.Contains(said, "HTTPS_PROXY") {
+				t.Errorf("%s, %d: asked %d times: %s", name, status, asked.Load(), said)
+			}
+		}
 	}
 }

@@ -117,7 +117,7 @@ func NewTransport() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	transport = transport.Clone()
-	transport.ResponseHeaderTimeout = 90 * time.Second
+	transport.ResponseHeaderTimeout, transport.OnProxyConnectResponse = 90*time.Second, retry.FromProxy
 	return transport
 }
 

@@ -151,6 +151,7 @@ func report(title, object string, err error) error {
 
 func advice(err error) string {
 	var e *Error
+	var proxy *retry.ProxyError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return ""
@@ -173,6 +174,8 @@ func advice(err error) string {
 		return "Give the address that it redirects to as E2B_API_URL."
 	case e.Status >= 300 && e.Status < 400:
 		return "Give the address that it redirects to as api_url or sandbox_url, or as E2B_API_URL or E2B_SANDBOX_URL."
+	case errors.As(err, &proxy):
+		return proxy.Advice(e.host)
 	case (e.Status == 0 || e.Spoiled) && e.bare:
 		return "Check that " + e.host + " can be reached from this machine, and that it is the deployment that is meant: E2B_API_URL or E2B_DOMAIN names another."
 	case e.Status == 0 || e.Spoiled:

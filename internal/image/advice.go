@@ -9,6 +9,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
 // report turns a failed request into what a person reads. A Problem from below (a credential that could not be had)
@@ -30,6 +31,7 @@ func report(title string, repo reference.Repository, object string, err error) e
 
 func advice(repo reference.Repository, err error) string {
 	var e *Error
+	var proxy *retry.ProxyError
 	switch {
 	case errors.Is(err, ErrNotImage):
 		return "It may be a build cache, an attestation or another artifact: name the tag or digest of the image itself."
@@ -41,6 +43,8 @@ func advice(repo reference.Repository, err error) string {
 		return fmt.Sprintf("Check the name of the repository and what is asked for in it; a registry may also answer 404 where the credentials for %s have no right to look.", repo.Host)
 	case status(err) == http.StatusTooManyRequests:
 		return fmt.Sprintf("%s limits the rate of requests: try again later, or give credentials for it if it was asked anonymously.", repo.Host)
+	case errors.As(err, &proxy):
+		return proxy.Advice(repo.Host)
 	case Transient(err) && reference.PlainHTTP(repo.Host):
 		return fmt.Sprintf("%s could not answer, also when asked again: check that it runs and is reachable. A registry on this machine's loopback is asked in plain HTTP; one that speaks TLS there is reached by a name of its own.", repo.Host)
 	case Transient(err):

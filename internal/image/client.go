@@ -129,7 +129,7 @@ func NewTransport() http.RoundTripper {
 		return http.DefaultTransport
 	}
 	transport = transport.Clone()
-	transport.ResponseHeaderTimeout = time.Minute
+	transport.ResponseHeaderTimeout, transport.OnProxyConnectResponse = time.Minute, retry.FromProxy
 	// Terraform refreshes ten resources at once: with Go's two, the other eight would shake hands anew each time.
 	transport.MaxIdleConnsPerHost = idleConnections
 	return transport

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -18,6 +20,8 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
+	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
 )
 
@@ -212,6 +216,7 @@ func TestOurOwnRefusalsAreNotRepeated(t *testing.T) {
 		asked           int
 	}{
 		"loop": {"/v2/env/manifests/v1", "it redirects more than 10 times", 10}, "another scheme": {"ftp://r.example/", `it redirects to an address of "ftp"`, 1},
+		"no address": {"http://[::1", "failed to parse Location header", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -231,9 +236,79 @@ func TestOurOwnRefusalsAreNotRepeated(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="r"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	c, pauses := newClient(t, login(func(context.Context, string) (Credential, error) { return Credential{}, errors.New("no helper") }))
-	if _, err := c.Head(t.Context(), f.repo, "v1"); err == nil || len(f.requests()) != 1 || len(pauses.pause) > 0 {
-		t.Errorf("a credential that cannot be had: %v after %q", err, f.requests())
+	for name, failure := range map[string]error{
+		"no helper": errors.New("no helper"),
+		"no STS":    &problem.Problem{Title: "STS is out of reach", Cause: &url.Error{Op: "Post", URL: "https://sts.example/", Err: errors.New("EOF")}},
+	} {
+		before := len(f.requests())
+		c, pauses := newClient(t, login(func(context.Context, string) (Credential, error) { return Credential{}, failure }))
+		_, err := c.Head(t.Context(), f.repo, "v1")
+		var said *problem.Problem
+		if err == nil || len(f.requests()) != before+1 || len(pauses.pause) > 0 || errors.As(failure, &said) && CredentialProblem(err) == nil {
+			t.Errorf("a credential that cannot be had, %s: %v after %q", name, err, f.requests())
+		}
+	}
+}
+
+// What the token service answered in full it would answer again; one that was cut short is another matter.
+func TestATokenThatCannotBeHadIsAskedForOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		realm  string
+		token  http.HandlerFunc
+		pauses int
+	}{
+		"another scheme":   {"ftp://tokens.example/", nil, 0},
+		"no address":       {"http://[::1", nil, 0},
+		"no token":         {"", answering(200, "application/json", `{}`), 0},
+		"portal":           {"", answering(200, "text/html", "<html>sign in</html>"), 0},
+		"of another shape": {"", answering(200, "application/json", `{"token":1}`), 0},
+		"cut short":        {"", answering(200, "application/json", `{"token":`), 3},
+		"nothing":          {"", answering(200, "application/json", ""), 3},
+		"unavailable":      {"", answering(503, "text/plain", "busy"), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			if tt.realm == "" {
+				tokens := httptest.NewServer(tt.token)
+				defer tokens.Close()
+				tt.realm = tokens.URL
+			}
+			f.on("HEAD", "manifests/v1", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="`+tt.realm+`",service="s"`)
+				w.WriteHeader(http.StatusUnauthorized)
+			})
+			c, pauses := newClient(t, nil)
+			if _, err := c.Head(t.Context(), f.repo, "v1"); err == nil || len(pauses.pause) != tt.pauses {
+				t.Errorf("got %v after %d pauses, want %d", err, len(pauses.pause), tt.pauses)
+			}
+		})
+	}
+}
+
+// A login that a proxy refuses must not be sent again: that may lock the account.
+func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
+	for _, status := range []int{http.StatusProxyAuthRequired, http.StatusForbidden} {
+		var asked atomic.Int32
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			w.WriteHeader(status)
+		}))
+		transport, is := NewTransport().(*http.Transport)
+		address, err := url.Parse(proxy.URL)
+		if err != nil || !is {
+			t.Fatal(err, is)
+		}
+		transport.Proxy = http.ProxyURL(address)
+		repo, err := reference.ParseRepository("registry.example.com/team/env")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = New(Options{Transport: transport}).Head(t.Context(), repo, "v1")
+		proxy.Close()
+		p, _ := asProblem(t, err)
+		if said := p.Detail(); asked.Load() != 1 || !strings.Contains(said, "the proxy "+address.Host) || !strings.Contains(said, "Check HTTPS_PROXY") || strings.Contains(said, "also when asked again") {
+			t.Errorf("asked %d times: %s", asked.Load(), said)
+		}
 	}
 }
 

@@ -127,6 +127,8 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 	var network *url.Error
 	var token *errcode.ErrorResponse
 	switch {
+	case isA[*CredentialError](err):
+		// The registry is not what failed, even where the network was.
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		e.Status, e.Cause, e.Login = http.StatusUnauthorized, nil, Credential{}.String()
 		e.Message = "the registry asks for credentials, and none were found for " + k.repo.Host
@@ -141,7 +143,16 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 			e.Status = s
 		}
 		e.Login = c.login(host)
-	case errors.As(err, &network):
+	case !errors.As(err, &network):
+		if !brokenOff(err) {
+			e.Cause = retry.Final(err)
+		}
+	case network.Op == "parse":
+		e.Cause = retry.Final(err)
+	case strings.HasPrefix(network.Err.Error(), "failed to parse Location header"):
+		// net/http keeps no type of it.
+		e.Cause = retry.Final(network.Err)
+	default:
 		e.Cause = network.Err
 		if asked, err := url.Parse(network.URL); err == nil && asked.Host != host {
 			e.Message = "request to " + asked.Host
@@ -151,6 +162,17 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 		e.Sought = Sought(c.source, k.repo.Host)
 	}
 	return e
+}
+
+// brokenOff tells whether an answer of the token service was not read to its end. Whatever else oras-go says itself is of
+// an answer that comes again.
+func brokenOff(err error) bool {
+	return strings.Contains(err.Error(), "failed to decode response") && !isA[*json.SyntaxError](err) && !isA[*json.UnmarshalTypeError](err)
+}
+
+func isA[T error](err error) bool {
+	_, is := errors.AsType[T](err)
+	return is
 }
 
 func (c *Client) login(host string) string {

@@ -78,5 +78,5 @@ func (f Failure) Unclear() bool {
 // Unsent tells whether the request surely never reached the service.
 func (f Failure) Unsent() bool {
 	var dial *net.OpError
-	return f.Status == 0 && errors.As(f.Cause, &dial) && dial.Op == "dial"
+	return f.Status == 0 && (isA[*ProxyError](f.Cause) || errors.As(f.Cause, &dial) && dial.Op == "dial")
 }

@@ -23,10 +23,13 @@ type final struct{ error }
 func (f final) Unwrap() error { return f.error }
 
 // permanent tells whether a request that got no answer would fail again in the same way: the host does not exist, it is
-// not who it should be, the address is none, or we refuse ourselves.
+// not who it should be, the address is none, a proxy refuses, or we do ourselves.
 func permanent(err error) bool {
 	if isA[final](err) || errors.Is(err, http.ErrSchemeMismatch) {
 		return true
+	}
+	if proxy, is := errors.AsType[*ProxyError](err); is {
+		return !proxy.RetryableError()
 	}
 	var host *net.DNSError
 	if errors.As(err, &host) && host.IsNotFound && !host.IsTemporary && !host.IsTimeout {

@@ -161,6 +161,12 @@ func TestTransientIsWhatMayPass(t *testing.T) {
 		"plain HTTP for TLS":     {retry.Failure{Cause: get(strings.Replace(plain(t), "http:", "https:", 1), nil)}, false},
 		"alert":                  {retry.Failure{Cause: get(server.URL, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10})}, false},
 		"passing alert":          {retry.Failure{Cause: &net.OpError{Op: "remote error", Err: tls.AlertError(80)}}, true},
+		"no TLS at all":          {retry.Failure{Cause: get("https://"+talking(t, "SSH-2.0-server\r\n"), nil)}, false},
+		"not a network address":  {retry.Failure{Cause: dial(&net.ParseError{Type: "IP address", Text: "::x"})}, false},
+		"proxy asks for a login": {retry.Failure{Cause: through(t, 407)}, false},
+		"proxy forbids the host": {retry.Failure{Cause: through(t, 403)}, false},
+		"proxy limits":           {retry.Failure{Cause: through(t, 429)}, true},
+		"proxy reaches nobody":   {retry.Failure{Cause: through(t, 502)}, true},
 		"our own":                {retry.Failure{Cause: &url.Error{Op: "Get", Err: retry.Final(errors.New("too many redirects"))}}, false},
 	} {
 		if got := tt.failure.Transient(); got != tt.want {
@@ -174,4 +180,65 @@ func plain(t *testing.T) string {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// talking is the address of a server that says words before it is asked anything.
+func talking(t *testing.T, words string) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(connection, words)
+			_, _ = connection.Read(make([]byte, 1<<10)) // What is unread would reset the connection.
+			_ = connection.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-ended
+	})
+	return listener.Addr().String()
+}
+
+// through is the error of a request that goes by a proxy which answers with that status.
+func through(t *testing.T, status int) error {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer server.Close()
+	address, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.UserPassword("ci", "cnry-proxy")
+	transport := &http.Transport{Proxy: http.ProxyURL(address), OnProxyConnectResponse: retry.FromProxy}
+	defer transport.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.example/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := transport.RoundTrip(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	return err
+}
+
+func TestAProxyThatRefusesIsNamedAndTheRequestIsUnsent(t *testing.T) {
+	err := through(t, 407)
+	var refused *retry.ProxyError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "the proxy "+refused.Host+" did not let the request through: 407 Proxy Authentication Required") || strings.Contains(err.Error(), "cnry") {
+		t.Errorf("got %v", err)
+	}
+	if failed := (retry.Failure{Cause: err}); !failed.Unsent() || failed.Unclear() {
+		t.Error("a request that no proxy took counts as sent")
+	}
 }
