@@ -1,11 +1,15 @@
 package e2b_test
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
@@ -46,5 +50,23 @@ func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
 		if asked.Load() != 2 {
 			t.Errorf("%d: two requests asked %d times", status, asked.Load())
 		}
+	}
+}
+
+func TestALongPauseIsToldInTheLog(t *testing.T) {
+	w := newWorld(t, e2btest.Options{})
+	id, _ := w.AddTemplate(e2btest.Key, "agent", "default")
+	w.Inject(e2btest.Fault{Route: "GET /templates/{templateID}", Status: 429, Header: map[string]string{"Retry-After": "600"}, Message: "Rate limit exceeded"})
+	var log strings.Builder
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), APIURL: w.URL, Transport: transport, Clock: w.clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if _, err := client.Template(ctx, id); err != nil || !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "host="+strings.TrimPrefix(w.URL, "http://")+" wait=10m") {
+		t.Errorf("%v; the log is %q", err, log.String())
 	}
 }

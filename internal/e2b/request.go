@@ -117,6 +117,7 @@ func (c *Client) send(ctx context.Context, k call) (*answer, error) {
 			return nil, failed
 		}
 		c.logger.DebugContext(ctx, "E2B request is repeated", "error", failed.Error(), "wait", wait)
+		retry.Tell(ctx, c.logger, k.host(), failed.retryAfter, wait)
 		if err := c.retry.Sleep(ctx, wait); err != nil {
 			failed.Cause = errors.Join(failed.Cause, err)
 			return nil, failed

@@ -55,7 +55,9 @@ func (b *Builder) wait(ctx context.Context, requested RequestedBuild, mask secre
 				continue
 			}
 		}
-		if err := b.clock.Sleep(ctx, max(asked, retry.Jitter(w.pause))); err != nil {
+		pause := max(asked, retry.Jitter(w.pause))
+		retry.Tell(ctx, b.logger, b.client.api.Host, asked, pause)
+		if err := b.clock.Sleep(ctx, pause); err != nil {
 			return w.log.count, nil, w.ended(err)
 		}
 		w.pause = min(w.pause*3/2, pollMost)

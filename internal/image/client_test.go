@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -309,6 +310,22 @@ func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
 		if said := p.Detail(); asked.Load() != 1 || !strings.Contains(said, "the proxy "+address.Host) || !strings.Contains(said, "Check HTTPS_PROXY") || strings.Contains(said, "also when asked again") {
 			t.Errorf("asked %d times: %s", asked.Load(), said)
 		}
+	}
+}
+
+func TestALongPauseIsToldInTheLog(t *testing.T) {
+	f := newFake(t)
+	raw := []byte(`{"schemaVersion":2}`)
+	f.on("HEAD", "manifests/v1", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}, serve(raw, ocispec.MediaTypeImageManifest, digestOf(raw)))
+	var log strings.Builder
+	pauses, transport := &waits{}, &http.Transport{}
+	defer transport.CloseIdleConnections()
+	c := New(Options{Transport: transport, Retry: retry.Policy{Sleep: pauses.sleep}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if _, err := c.Head(t.Context(), f.repo, "v1"); err != nil || !strings.Contains(log.String(), "level=WARN") || !strings.Contains(log.String(), "host="+f.repo.Host) {
+		t.Errorf("%v; the log is %q", err, log.String())
 	}
 }
 

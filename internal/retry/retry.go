@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -19,6 +20,9 @@ const longest = 2 * time.Minute
 
 // spread is the most that is added to a pause that a service asks for.
 const spread = 10 * time.Second
+
+// wondering is the pause after which a person wonders what is waited for.
+const wondering = 30 * time.Second
 
 // Policy says how often a request is made that fails in passing, and how long to wait in between: Base doubled at each
 // attempt, with jitter, or what the service asks for.
@@ -87,6 +91,14 @@ func (p Policy) Pause(ctx context.Context, attempt int, asked time.Duration) (ti
 		return 0, ErrEnough
 	default:
 		return wait, nil
+	}
+}
+
+// Tell logs a pause that a service asked for where it is so long that somebody may wonder: Terraform itself says no more
+// than that it is still at work.
+func Tell(ctx context.Context, logger *slog.Logger, host string, asked, wait time.Duration) {
+	if asked > 0 && wait > wondering {
+		logger.WarnContext(ctx, "the service asks to wait before it is asked again", "host", host, "wait", wait.Round(time.Second), "until", time.Now().Add(wait).UTC().Format(time.RFC3339))
 	}
 }
 

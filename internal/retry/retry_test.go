@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -240,5 +241,20 @@ func TestAProxyThatRefusesIsNamedAndTheRequestIsUnsent(t *testing.T) {
 	}
 	if failed := (retry.Failure{Cause: err}); !failed.Unsent() || failed.Unclear() {
 		t.Error("a request that no proxy took counts as sent")
+	}
+}
+
+func TestALongPauseIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		asked, wait time.Duration
+		told        bool
+	}{
+		"long": {19 * time.Minute, 19 * time.Minute, true}, "short": {20 * time.Second, 25 * time.Second, false}, "not asked for": {0, time.Minute, false},
+	} {
+		var log strings.Builder
+		retry.Tell(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), "ghcr.io", tt.asked, tt.wait)
+		if got := log.String(); tt.told != (strings.Contains(got, "level=WARN") && strings.Contains(got, "host=ghcr.io wait=19m0s until=2")) || !tt.told && got != "" {
+			t.Errorf("%s: the log is %q", name, got)
+		}
 	}
 }
