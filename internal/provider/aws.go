@@ -52,7 +52,7 @@ func ecrAttribute() schema.Attribute {
 }
 
 func profileAttribute() schema.Attribute {
-	return schema.StringAttribute{Optional: true, Validators: []validator.String{notEmpty("profile")},
+	return schema.StringAttribute{Optional: true, Validators: []validator.String{notBlank("Empty AWS setting", "profile")},
 		MarkdownDescription: "A profile of the shared AWS configuration. Default: the SDK's default credential chain, `AWS_PROFILE` included."}
 }
 
@@ -99,15 +99,6 @@ var regionPattern = lazyregexp.New(`^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$`)
 
 func awsRegion() validator.String {
 	return textRule("Invalid AWS region", `the name of a region: "eu-west-1"`, regionPattern.MatchString)
-}
-
-func notEmpty(name string) validator.String {
-	return stringRule{"not empty", func(value string) error {
-		if value != "" {
-			return nil
-		}
-		return &problem.Problem{Title: "Empty AWS setting", Object: name + ` = ""`, Advice: "Remove the argument, or give it a value."}
-	}}
 }
 
 func sessionDuration() validator.String {

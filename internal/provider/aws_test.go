@@ -40,6 +40,7 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"user":                {`aws = { role_arn = "arn:aws:iam::111122223333:user/builder" }`, `Invalid role ARN`},
 		"region":              {`aws = { region = "europe" }`, `Invalid AWS region`},
 		"profile":             {`aws = { profile = "" }`, `(?s)Empty AWS setting.*profile`},
+		"blank profile":       {`aws = { profile = " " }`, `(?s)Empty AWS setting.*profile = " "`},
 		"external id":         {fmt.Sprintf(`aws = { role_arn = %q, external_id = "a b!" }`, someARN), `(?s)Invalid external_id.*"a b!"`},
 		"empty external id":   {fmt.Sprintf(`aws = { role_arn = %q, external_id = "" }`, someARN), `Invalid external_id`},
 		"external id alone":   {`aws = { external_id = "team-a" }`, `(?s)External id without a role.*aws\.external_id`},
@@ -52,6 +53,7 @@ func TestAWS_SettingsAreCheckedAtPlan(t *testing.T) {
 		"partition":           {`registries = { "111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn" = { ecr = { role_arn = "arn:aws:iam::111122223333:role/builder" } } }`, `(?s)AWS role of another partition.*aws-cn`},
 		"both":                {fmt.Sprintf(`registries = { %q = { username = "AWS", password = "p", ecr = {} } }`, ecrHost), `Two ways to one registry's login`},
 		"neither":             {fmt.Sprintf(`registries = { %q = {} }`, ecrHost), `Empty registry login`},
+		"blank password":      {`registries = { "r.example.com" = { username = "u", password = " " } }`, `Empty registry login`},
 		"colon":               {`registries = { "r.example.com" = { username = "u:p", password = "p" } }`, `(?s)Registry user name with a colon.*their own arguments`},
 		"AWS keys as a login": {fmt.Sprintf(`registries = { %q = { username = "ASIAXXXXXXXXXXXXXXXX", password = "p" } }`, ecrHost), `(?s)AWS keys in place of a registry login.*AWS_SESSION_TOKEN`},
 	} {

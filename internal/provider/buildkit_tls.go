@@ -108,8 +108,8 @@ func validateBuildkitTLS(builder types.Object, diagnostics *diag.Diagnostics) {
 	at := path.Root("buildkit").AtName("tls")
 	for _, name := range []string{"ca", "cert", "key"} {
 		value := member[types.String](object, name)
-		if !value.IsNull() && !value.IsUnknown() && value.ValueString() == "" {
-			diagnostics.AddAttributeError(at.AtName(name), "Empty value in buildkit.tls", fmt.Sprintf("buildkit.tls.%s = \"\". Remove the argument, or give PEM text or a path.", name))
+		if !value.IsNull() && !value.IsUnknown() && strings.TrimSpace(value.ValueString()) == "" {
+			diagnostics.AddAttributeError(at.AtName(name), "Empty value in buildkit.tls", fmt.Sprintf("buildkit.tls.%s = %q. Remove the argument, or give PEM text or a path.", name, value.ValueString()))
 		}
 	}
 	cert, key := member[types.String](object, "cert"), member[types.String](object, "key")

@@ -22,6 +22,7 @@ func TestProvider_RefusesTLSThatCannotWork(t *testing.T) {
 		{"certificate alone", builder(`address = "tcp://a:1", tls = { cert = %q }`, pair.Certificate), at(tls()...), []string{"Half a client certificate for BuildKit"}},
 		{"key alone", builder(`tls = { key = "cnry.pem" }`), at(tls()...), []string{"Half a client certificate for BuildKit"}},
 		{"empty value", builder(`tls = { ca = "" }`), at(tls("ca")...), []string{"Empty value in buildkit.tls", `buildkit.tls.ca = ""`}},
+		{"blank value", builder(`tls = { ca = " " }`), at(tls("ca")...), []string{"Empty value in buildkit.tls", `buildkit.tls.ca = " "`}},
 		{"key of another", builder(`tls = { cert = %q, key = %q }`, pair.Certificate, second.Key), at(tls("cert")...), []string{"Client certificate for BuildKit cannot be used", "private key does not match"}},
 		{"not a certificate", builder(`tls = { ca = %q }`, pair.Key), at(tls("ca")...), []string{"No CA certificate for BuildKit"}},
 		{"a socket", builder(`address = "unix:///run/x.sock", tls = { ca = %q }`, ca.PEM), at(tls()...), []string{"TLS needs a tcp:// address of BuildKit", "unix:///run/x.sock"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
@@ -28,10 +29,10 @@ const (
 func e2bAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: "The team at E2B that keeps templates. E2B is asked at apply and refresh, and only where there is a `datalayer_e2b_template`.",
 		Attributes: map[string]schema.Attribute{
-			"api_key":     schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: "The team's API key, `e2b_…`. Default: `" + e2bKeyVariable + "`."},
-			"domain":      schema.StringAttribute{Optional: true, MarkdownDescription: "The domain of the deployment. Default: `" + e2bDomainVariable + "`, then `" + e2b.DefaultDomain + "`."},
-			"api_url":     schema.StringAttribute{Optional: true, MarkdownDescription: "The address of the API. Default: `" + e2bAPIVariable + "`, then `https://api.<domain>`."},
-			"sandbox_url": schema.StringAttribute{Optional: true, MarkdownDescription: "One address for all traffic to sandboxes. Default: `" + e2bSandboxVariable + "`, then what the deployment says."},
+			"api_key":     schema.StringAttribute{Optional: true, Validators: []validator.String{notBlank("Empty E2B setting", "e2b.api_key")}, Sensitive: true, MarkdownDescription: "The team's API key, `e2b_…`. Default: `" + e2bKeyVariable + "`."},
+			"domain":      schema.StringAttribute{Optional: true, Validators: []validator.String{notBlank("Empty E2B setting", "e2b.domain")}, MarkdownDescription: "The domain of the deployment. Default: `" + e2bDomainVariable + "`, then `" + e2b.DefaultDomain + "`."},
+			"api_url":     schema.StringAttribute{Optional: true, Validators: []validator.String{notBlank("Empty E2B setting", "e2b.api_url")}, MarkdownDescription: "The address of the API. Default: `" + e2bAPIVariable + "`, then `https://api.<domain>`."},
+			"sandbox_url": schema.StringAttribute{Optional: true, Validators: []validator.String{notBlank("Empty E2B setting", "e2b.sandbox_url")}, MarkdownDescription: "One address for all traffic to sandboxes. Default: `" + e2bSandboxVariable + "`, then what the deployment says."},
 		}}
 }
 

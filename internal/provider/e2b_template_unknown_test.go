@@ -80,19 +80,39 @@ func TestTemplate_ImportWithUnknownProviderSettingsSaysSo(t *testing.T) {
 	}
 }
 
-// Known and empty is not unknown: the error names the setting and its variable, and nothing is asked.
-func TestTemplate_EmptyKeyIsAnErrorThatNamesTheSetting(t *testing.T) {
-	for name, provider := range map[string]string{"in the configuration": "provider \"datalayer\" {\n  e2b = { api_key = \"\" }\n}\n", "not given": ""} {
-		t.Run(name, func(t *testing.T) {
-			s := newE2B(t)
-			if provider == "" {
-				t.Setenv("E2B_API_KEY", "")
-			}
-			s.run(t, resource.TestStep{Config: provider + template(""), ExpectError: says("No E2B API key", "api_key in the provider's e2b settings or E2B_API_KEY")})
-			if len(s.Requests()) > 0 {
-				t.Errorf("E2B was asked %d times", len(s.Requests()))
-			}
-		})
+// An empty setting hides neither its variable nor, worse, whose deployment the key goes to: it is an error at plan, with all
+// variables set, and nothing is asked.
+func TestTemplate_EmptySettingIsAnErrorThatNamesIt(t *testing.T) {
+	for _, setting := range []string{"api_key", "domain", "api_url", "sandbox_url"} {
+		for _, value := range []string{"", "  "} {
+			t.Run(fmt.Sprintf("%s=%q", setting, value), func(t *testing.T) {
+				s := newE2B(t)
+				provider := fmt.Sprintf("provider \"datalayer\" {\n  e2b = { %s = %q }\n}\n", setting, value)
+				s.run(t, resource.TestStep{Config: provider + template(""), PlanOnly: true, ExpectError: says("Empty E2B setting", fmt.Sprintf("e2b.%s = %q", setting, value), "to have its default")})
+				if len(s.Requests()) > 0 {
+					t.Errorf("E2B was asked %d times", len(s.Requests()))
+				}
+			})
+		}
+	}
+}
+
+// What is empty only at apply is an error there, not the default.
+func TestTemplate_SettingThatTurnsOutEmptyIsAnError(t *testing.T) {
+	s := newE2B(t)
+	config := later("x", `""`) + "provider \"datalayer\" {\n  e2b = { api_url = terraform_data.x.output }\n}\n"
+	s.run(t, resource.TestStep{Config: config + template(""), ExpectError: says("Empty E2B setting", `e2b.api_url = ""`)})
+	if len(s.Requests()) > 0 {
+		t.Errorf("E2B was asked %d times", len(s.Requests()))
+	}
+}
+
+func TestTemplate_KeyThatIsNotGivenIsAnErrorThatNamesTheSetting(t *testing.T) {
+	s := newE2B(t)
+	t.Setenv("E2B_API_KEY", "")
+	s.run(t, resource.TestStep{Config: template(""), ExpectError: says("No E2B API key", "api_key in the provider's e2b settings or E2B_API_KEY")})
+	if len(s.Requests()) > 0 {
+		t.Errorf("E2B was asked %d times", len(s.Requests()))
 	}
 }
 

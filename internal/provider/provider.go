@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -155,8 +156,8 @@ func addRegistries(ctx context.Context, given *credential.Registries, entries ma
 		case entry.IsUnknown() || ecr.IsUnknown() || username.IsUnknown() || password.IsUnknown():
 		case !ecr.IsNull():
 			addIdentity(ctx, given.ECR, host, entry, at, diagnostics)
-		case username.ValueString() == "" || password.ValueString() == "":
-			diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty username or password. Remove the entry to use %s or the Docker configuration for this host, or set ecr for a registry of Amazon ECR.", address, credential.RegistriesVariable))
+		case strings.TrimSpace(username.ValueString()) == "" || strings.TrimSpace(password.ValueString()) == "":
+			diagnostics.AddAttributeError(at, "Empty registry login", fmt.Sprintf("registries[%q] has an empty or blank username or password. Remove the entry to use %s or the Docker configuration for this host, or set ecr for a registry of Amazon ECR.", address, credential.RegistriesVariable))
 		case len(passwordFaults(password)) > 0:
 			appendProblems(diagnostics, passwordFaults(password, "registries", problem.Key(address), "password"), "Invalid registry password")
 		default:

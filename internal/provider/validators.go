@@ -112,6 +112,17 @@ func textRule(title, rule string, allows func(string) bool) validator.String {
 	}}
 }
 
+// notBlank refuses a setting that is given and says nothing: it would hide its variable, or stand for a default that nobody
+// chose.
+func notBlank(title, name string) validator.String {
+	return stringRule{"not empty", func(value string) error {
+		if strings.TrimSpace(value) != "" {
+			return nil
+		}
+		return &problem.Problem{Title: title, Object: fmt.Sprintf("%s = %q", name, value), Advice: "Give it a value, or remove the argument (null is the same) to have its default."}
+	}}
+}
+
 // oneOf allows what it lists.
 func oneOf(allowed ...string) func(string) bool {
 	return func(value string) bool { return slices.Contains(allowed, value) }
