@@ -67,10 +67,14 @@ func (c *Client) stillUsed(ctx context.Context, id string, refused, ended error,
 	defer cancel()
 	p := &problem.Problem{Title: "E2B template is still used by sandboxes", Object: fmt.Sprintf("template %s, after %s", id, waited.Round(time.Second)),
 		Cause:  errors.Join(requestError(refused), ended),
-		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again, or raise timeouts.delete to wait for them longer."}
+		Advice: "The provider never ends sandboxes. End or wait for those of this template, paused ones included, then destroy again"}
+	if !errors.Is(ended, context.Canceled) {
+		p.Advice += ", or raise timeouts.delete to wait for them longer"
+	}
+	p.Advice += "."
 	used, err := c.Usage(ctx, id)
 	if err != nil {
-		p.Advice += " They could not be counted: " + err.Error() + "."
+		p.Advice += " They could not be counted: " + problem.Words(err) + "."
 		return p
 	}
 	p.Object += ": " + used.String()

@@ -36,7 +36,7 @@ func (p *Problem) Error() string {
 		parts = append(parts, p.Object)
 	}
 	if p.Cause != nil {
-		parts = append(parts, p.Cause.Error())
+		parts = append(parts, Words(p.Cause))
 	}
 	return strings.Join(parts, ": ")
 }
@@ -51,7 +51,7 @@ func (p *Problem) Detail() string {
 		paragraphs = append(paragraphs, p.Object)
 	}
 	if p.Cause != nil {
-		paragraphs = append(paragraphs, p.Cause.Error())
+		paragraphs = append(paragraphs, Words(p.Cause))
 	}
 	if len(p.Logs) > 0 {
 		paragraphs = append(paragraphs, fmt.Sprintf("Last %d log lines:\n  %s", len(p.Logs), strings.Join(p.Logs, "\n  ")))

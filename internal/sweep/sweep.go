@@ -316,7 +316,7 @@ func rounded(d time.Duration) string {
 }
 
 // oneLine keeps an error on the line that it belongs to.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string { return strings.Join(strings.Fields(problem.Words(err)), " ") }
 
 // quoted is a text as a POSIX shell takes it.
 func quoted(text string) string {
