@@ -73,7 +73,7 @@ func (c *cli) namesOthers(s *e2bStack, o outcome) {
 	ours := c.buildIDs()
 	for _, b := range s.Builds() {
 		if b.Status != "error" && !slices.Contains(ours, b.BuildID) {
-			o.says(c.t, "E2B has a build of this content that is not in state", "build "+b.BuildID, fmt.Sprintf("NAME %s:%s", b.TemplateID, b.BuildID))
+			o.says(c.t, "E2B has a build of this content that is not in state", "build "+b.BuildID, "terraform state rm datalayer_e2b_template.NAME", fmt.Sprintf("NAME %s:%s", b.TemplateID, b.BuildID))
 		}
 	}
 }
@@ -147,6 +147,14 @@ func TestCLIE2B_InterruptedRebuildKeepsTheBuildBefore(t *testing.T) {
 	if made := c.buildIDs(); len(made) != 2 || made[0] != before["build_id"] || made[1] == s.Builds()[1].BuildID {
 		t.Errorf("build_ids is %q", made)
 	}
+	// What the warning says takes the other build over.
+	other, builds := s.Builds()[1], len(s.Builds())
+	c.expect(0, "state", "rm", templateAddress)
+	c.expect(0, "import", templateAddress, other.TemplateID+":"+other.BuildID)
+	c.apply()
+	if now := c.only().Attributes["build_id"]; now != other.BuildID || len(s.Builds()) != builds {
+		t.Errorf("build %v is in state, want %s; %d builds at E2B, want %d", now, other.BuildID, len(s.Builds()), builds)
+	}
 	c.converges(s)
 }
 
@@ -216,7 +224,10 @@ func TestCLIE2B_InterruptedDestroyKeepsState(t *testing.T) {
 	if o.code == 0 {
 		t.Errorf("an interrupted destroy ended with 0:\n%s", o.stdout)
 	}
-	o.says(t, "E2B template is still used by sandboxes", "0 running and 1 paused sandboxes", "State is kept")
+	o.says(t, "E2B template is still used by sandboxes", "0 running and 1 paused sandboxes", "it was interrupted", "State is kept")
+	if says("raise timeouts").MatchString(o.stderr) || says("context canceled").MatchString(o.stderr) {
+		t.Errorf("time is blamed, or nobody:\n%s", o.stderr)
+	}
 	if c.only().Attributes["reference"] == nil || s.Count("DELETE /sandboxes/{sandboxID}") != 0 {
 		t.Errorf("in state: %v", c.instances())
 	}

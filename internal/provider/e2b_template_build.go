@@ -42,7 +42,7 @@ func (r *templateResource) nameTaken(ctx context.Context, running operation, nam
 		return true
 	}
 	running.failed(&problem.Problem{Title: "E2B template exists already", Path: []any{"name"}, Object: fmt.Sprintf("%q is template %s", name, alias.TemplateID),
-		Advice: fmt.Sprintf("Nothing was asked of it. To manage it here: terraform import datalayer_e2b_template.NAME %s. A rebuild is an update in place, so remove create_before_destroy for this resource, or `terraform untaint` it after a failed create. Else choose another name.", name)}, "E2B template exists already")
+		Advice: fmt.Sprintf("Nothing was asked of it. If another block has this name, here or in another configuration, give this one another: an import cannot see that a template is managed already, and the two blocks would rebuild and destroy one template. To manage it here alone: terraform import datalayer_e2b_template.NAME %s. If the resource itself has it, with create_before_destroy or tainted: a rebuild is an update in place, so remove create_before_destroy for this resource, or `terraform untaint` it after a failed create. Else choose another name.", name)}, "E2B template exists already")
 	return true
 }
 

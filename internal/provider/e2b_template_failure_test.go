@@ -95,7 +95,7 @@ func TestTemplate_LostAnswersMakeOneBuild(t *testing.T) {
 func TestTemplate_NameThatIsThereIsRefused(t *testing.T) {
 	s := newE2B(t)
 	id, _ := s.AddTemplate(e2btest.Key, "agent-env", "default")
-	s.runAndKeep(t, resource.TestStep{Config: template(""), ExpectError: says("E2B template exists already", `"agent-env" is template `+id, "terraform import datalayer_e2b_template.NAME agent-env")})
+	s.runAndKeep(t, resource.TestStep{Config: template(""), ExpectError: says("E2B template exists already", `"agent-env" is template `+id, "If another block has this name", "give this one another", "terraform import datalayer_e2b_template.NAME agent-env")})
 	if s.Count("POST /v3/templates") != 0 || s.Count("DELETE /templates/{templateID}") != 0 {
 		t.Error("a template of somebody else was touched")
 	}

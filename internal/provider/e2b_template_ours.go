@@ -43,7 +43,7 @@ func (r *templateResource) isOurs(ctx context.Context, build e2b.RequestedBuild)
 		object += ", tag " + strings.Join(build.Tags, ", ")
 	}
 	return &problem.Problem{Title: "E2B answered with a template of somebody else", Path: []any{"name"}, Cause: errForeign, Object: object,
-		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Import it, or choose another name."}
+		Advice: "The build was not started: E2B ends it after 40 minutes, and no other tag points to it. Something else made a template of this name at the same time: two blocks with one name, or another run. Choose another name where another block has this one; else import it."}
 }
 
 // madeHere asks whether this provider made a template that was imported. It did where the template itself is gone.
@@ -115,6 +115,6 @@ func (r *templateResource) warnOfOthers(ctx context.Context, running operation, 
 		}
 		running.diagnostics.AddWarning("E2B has a build of this content that is not in state",
 			fmt.Sprintf("Template %s has build %s, tag %s; %s. A run that was killed may have left it, or another state made it, so it is not used, and this apply makes a build of its own. E2B removes no build alone: it goes with the template. "+
-				"Once it is ready it launches by its id, and terraform import datalayer_e2b_template.NAME %s:%s takes it over.", id, tag.BuildID, tag.Tag, status, id, tag.BuildID))
+				"Once it is ready it launches by its id. To take it over: terraform state rm datalayer_e2b_template.NAME, which leaves the template as it is, then terraform import datalayer_e2b_template.NAME %s:%s.", id, tag.BuildID, tag.Tag, status, id, tag.BuildID))
 	}
 }
