@@ -2,11 +2,8 @@ package credential
 
 import (
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/awstest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/enginetest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry/retrytest"
 )
 
 // AWS names last what refuses: the policy that an administrator has to change.
@@ -56,24 +54,15 @@ func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
 		// Without a role it is first looked up, once for a profile, who the caller is.
 		for name, tt := range map[string]struct {
 			identity Identity
-			want     int32
+			want     int
 		}{"ECR": {Identity{}, 2}, "STS": {Identity{RoleARN: "arn:aws:iam::111122223333:role/builder"}, 1}} {
 			c := newCloud(t)
-			var asked atomic.Int32
-			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				asked.Add(1)
-				w.WriteHeader(status)
-			}))
-			address, err := url.Parse(proxy.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			client := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) { transport.Proxy = http.ProxyURL(address) })
+			proxy := retrytest.RefusingProxy(t, status)
+			client := awshttp.NewBuildableClient().WithTransportOptions(func(transport *http.Transport) { transport.Proxy = proxy.For })
 			source := NewAWS(AWSOptions{Default: &tt.identity, HTTPClient: client, Now: c.clock.Now, Sleep: c.Sleep})
-			_, err = NewResolver(nil).WithAWS(source).Credential(t.Context(), ecrHost)
-			proxy.Close()
-			if said := asProblem(t, err).Detail(); asked.Load() != tt.want || !strings.Contains(said, "the proxy "+address.Host+" did not let the request through: "+strconv.Itoa(status)) || !strings.Contains(said, "HTTPS_PROXY") {
-				t.Errorf("%s, %d: asked %d times: %s", name, status, asked.Load(), said)
+			_, err := NewResolver(nil).WithAWS(source).Credential(t.Context(), ecrHost)
+			if said := asProblem(t, err).Detail(); proxy.Asked() != tt.want || !strings.Contains(said, "the proxy "+proxy.URL.Host+" did not let the request through: "+strconv.Itoa(status)) || !strings.Contains(said, "HTTPS_PROXY") {
+				t.Errorf("%s, %d: asked %d times: %s", name, status, proxy.Asked(), said)
 			}
 		}
 	}

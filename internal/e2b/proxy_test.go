@@ -4,15 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b"
 	"github.com/datalayer/terraform-provider-datalayer/internal/e2b/e2btest"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry/retrytest"
 	"github.com/datalayer/terraform-provider-datalayer/internal/secret"
 )
 
@@ -20,35 +18,26 @@ import (
 // made, so nothing has to be looked up.
 func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
 	for _, status := range []int{http.StatusProxyAuthRequired, http.StatusForbidden} {
-		var asked atomic.Int32
-		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			asked.Add(1)
-			w.WriteHeader(status)
-		}))
-		address, err := url.Parse(proxy.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proxy := retrytest.RefusingProxy(t, status)
 		transport, is := e2b.NewTransport().(*http.Transport)
 		if !is {
 			t.Fatal("the transport is not net/http's")
 		}
-		transport.Proxy = http.ProxyURL(address)
+		transport.Proxy = proxy.For
 		client, err := e2b.New(e2b.Options{APIKey: secret.New(e2btest.Key), Transport: transport, Clock: e2btest.NewClock()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, read := client.Template(t.Context(), "agent")
 		_, made := client.RequestBuild(t.Context(), e2b.BuildRequest{Name: "agent"})
-		proxy.Close()
 		for _, err := range []error{read, made} {
-			says(t, err, "the proxy "+address.Host+" did not let the request through", "Check HTTPS_PROXY", "api.e2b.app")
+			says(t, err, "the proxy "+proxy.URL.Host+" did not let the request through", "Check HTTPS_PROXY", "api.e2b.app")
 			if e2b.Unclear(err) {
 				t.Errorf("%d: it is unclear whether the request was carried out: %v", status, err)
 			}
 		}
-		if asked.Load() != 2 {
-			t.Errorf("%d: two requests asked %d times", status, asked.Load())
+		if proxy.Asked() != 2 {
+			t.Errorf("%d: two requests asked %d times", status, proxy.Asked())
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/datalayer/terraform-provider-datalayer/internal/problem"
 	"github.com/datalayer/terraform-provider-datalayer/internal/reference"
 	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry/retrytest"
 )
 
 const someDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -289,26 +290,20 @@ func TestATokenThatCannotBeHadIsAskedForOnce(t *testing.T) {
 // A login that a proxy refuses must not be sent again: that may lock the account.
 func TestAProxysRefusalIsAskedForOnce(t *testing.T) {
 	for _, status := range []int{http.StatusProxyAuthRequired, http.StatusForbidden} {
-		var asked atomic.Int32
-		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			asked.Add(1)
-			w.WriteHeader(status)
-		}))
+		proxy := retrytest.RefusingProxy(t, status)
 		transport, is := NewTransport().(*http.Transport)
-		address, err := url.Parse(proxy.URL)
-		if err != nil || !is {
-			t.Fatal(err, is)
+		if !is {
+			t.Fatal("the transport is not net/http's")
 		}
-		transport.Proxy = http.ProxyURL(address)
+		transport.Proxy = proxy.For
 		repo, err := reference.ParseRepository("registry.example.com/team/env")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = New(Options{Transport: transport}).Head(t.Context(), repo, "v1")
-		proxy.Close()
 		p, _ := asProblem(t, err)
-		if said := p.Detail(); asked.Load() != 1 || !strings.Contains(said, "the proxy "+address.Host) || !strings.Contains(said, "Check HTTPS_PROXY") || strings.Contains(said, "also when asked again") {
-			t.Errorf("asked %d times: %s", asked.Load(), said)
+		if said := p.Detail(); proxy.Asked() != 1 || !strings.Contains(said, "the proxy "+proxy.URL.Host) || !strings.Contains(said, "Check HTTPS_PROXY") || strings.Contains(said, "also when asked again") {
+			t.Errorf("asked %d times: %s", proxy.Asked(), said)
 		}
 	}
 }

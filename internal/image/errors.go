@@ -126,8 +126,9 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 	e := k.failed(err)
 	var network *url.Error
 	var token *errcode.ErrorResponse
+	var credential *CredentialError
 	switch {
-	case isA[*CredentialError](err):
+	case errors.As(err, &credential):
 		// The registry is not what failed, even where the network was.
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		e.Status, e.Cause, e.Login = http.StatusUnauthorized, nil, Credential{}.String()
@@ -167,12 +168,9 @@ func (c *Client) unanswered(k call, host string, err error) *Error {
 // brokenOff tells whether an answer of the token service was not read to its end. Whatever else oras-go says itself is of
 // an answer that comes again.
 func brokenOff(err error) bool {
-	return strings.Contains(err.Error(), "failed to decode response") && !isA[*json.SyntaxError](err) && !isA[*json.UnmarshalTypeError](err)
-}
-
-func isA[T error](err error) bool {
-	_, is := errors.AsType[T](err)
-	return is
+	var syntax *json.SyntaxError
+	var shape *json.UnmarshalTypeError
+	return strings.Contains(err.Error(), "failed to decode response") && !errors.As(err, &syntax) && !errors.As(err, &shape)
 }
 
 func (c *Client) login(host string) string {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/datalayer/terraform-provider-datalayer/internal/retry"
+	"github.com/datalayer/terraform-provider-datalayer/internal/retry/retrytest"
 )
 
 func TestAfterReadsEverySpelling(t *testing.T) {
@@ -213,14 +214,9 @@ func talking(t *testing.T, words string) string {
 // through is the error of a request that goes by a proxy which answers with that status.
 func through(t *testing.T, status int) error {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
-	defer server.Close()
-	address, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address.User = url.UserPassword("ci", "cnry-proxy")
-	transport := &http.Transport{Proxy: http.ProxyURL(address), OnProxyConnectResponse: retry.FromProxy}
+	proxy := retrytest.RefusingProxy(t, status)
+	proxy.URL.User = url.UserPassword("ci", "cnry-proxy")
+	transport := &http.Transport{Proxy: proxy.For, OnProxyConnectResponse: retry.FromProxy}
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://service.example/", nil)
 	if err != nil {
